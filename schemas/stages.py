@@ -1,0 +1,290 @@
+"""The Arrow schema of each stage's output: one row per document, parts of a document as nested lists.
+
+Rows hold nothing that differs between two runs over the same bytes: times, costs, attempts and run ids
+stand in the ledger. Offsets count Unicode code points.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from schemas.documents import TIMESTAMP
+from schemas.names import StageName
+
+
+def _required(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+FETCH = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("content_sha", pa.string()),
+        _required("media_type", pa.string()),
+        pa.field("media_type_declared", pa.string()),
+        _required("size_bytes", pa.int64()),
+        pa.field("commit_time", TIMESTAMP),
+        pa.field("etag", pa.string()),
+        pa.field("last_modified", pa.string()),
+        pa.field("http_status", pa.int32()),
+        _required("unchanged", pa.bool_()),
+    ]
+)
+"""`media_type` is sniffed from the bytes; `unchanged` says that the source answered 304 or sent the same bytes."""
+
+ELEMENT = pa.struct(
+    [
+        _required("element_id", pa.int32()),
+        _required("kind", pa.string()),
+        pa.field("level", pa.int32()),
+        _required("text", pa.string()),
+        pa.field("html", pa.string()),
+        pa.field("page", pa.int32()),
+        pa.field("bbox", pa.list_(pa.float32())),
+        pa.field("anchor", pa.string()),
+        _required("section_path", pa.list_(pa.string())),
+    ]
+)
+"""`element_id` counts from 0 in reading order. `page` counts from 1; `bbox` is x0, y0, x1, y1 in points from the
+top left. `level` is a heading's or list item's depth from 1. A table's `text` has a line per row and a tab between
+cells; its `html` keeps spans. `anchor` is the nearest HTML id. `section_path` is the texts of the headings above
+(a heading's own text not included)."""
+
+PARSE = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("parser", pa.string()),
+        _required("parser_version", pa.string()),
+        _required("pages", pa.int32()),
+        _required("pages_without_output", pa.list_(pa.int32())),
+        pa.field("encoding", pa.string()),
+        pa.field("meta_title", pa.string()),
+        _required("meta_authors", pa.list_(pa.string())),
+        pa.field("meta_published", pa.string()),
+        pa.field("meta_modified", pa.string()),
+        pa.field("meta_language", pa.string()),
+        _required("elements", pa.list_(ELEMENT)),
+    ]
+)
+"""`pages` is 1 for a format without pages. `pages_without_output` are page numbers that are not blank and gave
+no element. `meta_*` is what the file itself declares; dates are ISO 8601 as text."""
+
+BOILERPLATE = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("extractor", pa.string()),
+        _required("extractor_version", pa.string()),
+        _required("keep", pa.list_(pa.bool_())),
+        _required("reasons", pa.list_(pa.string())),
+    ]
+)
+"""`keep` and `reasons` are parallel to the parsed elements; a kept element's reason is the empty string."""
+
+ELEMENT_SPAN = pa.struct(
+    [_required("element_id", pa.int32()), _required("start", pa.int32()), _required("end", pa.int32())]
+)
+
+OFFSET_RUN = pa.struct(
+    [
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("element_id", pa.int32()),
+        _required("source_start", pa.int32()),
+        _required("source_end", pa.int32()),
+    ]
+)
+
+NORMALIZE = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("text", pa.string()),
+        _required("elements", pa.list_(ELEMENT_SPAN)),
+        _required("offsets", pa.list_(OFFSET_RUN)),
+    ]
+)
+"""`text` is the clean text: kept elements joined by a blank line. `elements` says where each one lies in it.
+`offsets` leads back: code points [start, end) of the clean text come from [source_start, source_end) of the
+element's parsed text; runs of equal length map one to one, others as a whole."""
+
+LANGUAGE = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("language", pa.string()),
+        _required("confidence", pa.float64()),
+        _required("model", pa.string()),
+    ]
+)
+"""`language` is an ISO 639 code, or `und` where the confidence is under the limit."""
+
+SIGNATURE = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("scope", pa.string()),
+        _required("text_sha", pa.string()),
+        _required("shingles", pa.int32()),
+        _required("signature", pa.binary()),
+        _required("bands", pa.list_(pa.uint64())),
+    ]
+)
+"""What near-duplicate search needs of a document; made once per text and kept. `scope` is its access scope."""
+
+DEDUP = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("decision", pa.string()),
+        _required("cluster_id", pa.string()),
+        pa.field("duplicate_of", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("similarity", pa.float64()),
+    ]
+)
+"""`decision` is `kept` or `dropped`; `cluster_id` is the kept document's id; `kind` is `exact` or `near`;
+`similarity` is the exact Jaccard similarity with the kept document where the two were compared directly."""
+
+PII_SPAN = pa.struct(
+    [
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("type", pa.string()),
+        _required("score", pa.float64()),
+        _required("action", pa.string()),
+        _required("redacted_start", pa.int32()),
+        _required("redacted_end", pa.int32()),
+    ]
+)
+
+PII_FIELD = pa.struct(
+    [
+        _required("name", pa.string()),
+        _required("value", pa.string()),
+        _required("types", pa.list_(pa.string())),
+    ]
+)
+
+PII = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("coverage", pa.string()),
+        _required("spans", pa.list_(PII_SPAN)),
+        _required("text", pa.string()),
+        _required("fields", pa.list_(PII_FIELD)),
+    ]
+)
+"""`spans` are in clean text, sorted, not overlapping; [redacted_start, redacted_end) is what replaced each one in
+`text`, the redacted clean text. `coverage` is `model` (model and patterns) or `unsupported_language` (patterns only).
+`fields` are title, author (one row each), uri after the policy was applied."""
+
+CHUNK_ITEM = pa.struct(
+    [
+        _required("chunk_id", pa.string()),
+        _required("ordinal", pa.int32()),
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("text", pa.string()),
+        _required("prefix_length", pa.int32()),
+        _required("section_path", pa.list_(pa.string())),
+        pa.field("page_first", pa.int32()),
+        pa.field("page_last", pa.int32()),
+        pa.field("anchor", pa.string()),
+        _required("element_ids", pa.list_(pa.int32())),
+        _required("tokens", pa.int32()),
+        _required("text_sha", pa.string()),
+    ]
+)
+"""[start, end) is in clean text. `text` is what is embedded and indexed: redacted, with `prefix_length` leading code
+points of repeated context (a table's header rows). `tokens` counts `text` by the embedding model's own tokenizer."""
+
+DROPPED_SPAN = pa.struct(
+    [_required("start", pa.int32()), _required("end", pa.int32()), _required("reason", pa.string())]
+)
+
+CHUNK = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("chunks", pa.list_(CHUNK_ITEM)),
+        _required("dropped", pa.list_(DROPPED_SPAN)),
+    ]
+)
+
+SECTION = pa.struct([_required("level", pa.int32()), _required("title", pa.string()), pa.field("page", pa.int32())])
+
+METADATA = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        pa.field("title", pa.string()),
+        _required("authors", pa.list_(pa.string())),
+        pa.field("published", pa.date32()),
+        pa.field("modified", pa.date32()),
+        _required("sections", pa.list_(SECTION)),
+        _required("language", pa.string()),
+        _required("uri", pa.string()),
+        _required("tenant", pa.string()),
+        _required("groups", pa.list_(pa.string())),
+    ]
+)
+
+EMBEDDING = pa.struct(
+    [
+        _required("chunk_id", pa.string()),
+        _required("vector", pa.list_(pa.float32())),
+        _required("tokens", pa.int32()),
+        _required("truncated", pa.bool_()),
+    ]
+)
+
+EMBED = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("model", pa.string()),
+        _required("model_version", pa.string()),
+        _required("dimension", pa.int32()),
+        _required("embeddings", pa.list_(EMBEDDING)),
+    ]
+)
+
+INDEX = pa.schema(
+    [
+        _required("document_id", pa.string()),
+        _required("chunk_ids", pa.list_(pa.string())),
+        _required("rows_sha", pa.string()),
+    ]
+)
+"""What the document contributes to the index: its chunk ids and a SHA-256 over their text hashes and access scope."""
+
+INDEX_ROWS = pa.schema(
+    [
+        _required("chunk_id", pa.string()),
+        _required("document_id", pa.string()),
+        _required("index_key", pa.string()),
+        _required("text", pa.string()),
+        _required("text_sha", pa.string()),
+        pa.field("title", pa.string()),
+        _required("authors", pa.list_(pa.string())),
+        _required("section_path", pa.list_(pa.string())),
+        pa.field("page_first", pa.int32()),
+        pa.field("page_last", pa.int32()),
+        pa.field("published", pa.date32()),
+        _required("language", pa.string()),
+        _required("uri", pa.string()),
+        _required("tenant", pa.string()),
+        _required("groups", pa.list_(pa.string())),
+    ]
+)
+"""A row of the index, less its `vector` column (fixed_size_list<float32>[dimension]), added when the table is made."""
+
+STAGE_OUTPUTS: Mapping[StageName, pa.Schema] = MappingProxyType(
+    {
+        StageName.FETCH: FETCH,
+        StageName.PARSE: PARSE,
+        StageName.BOILERPLATE: BOILERPLATE,
+        StageName.NORMALIZE: NORMALIZE,
+        StageName.LANGUAGE: LANGUAGE,
+        StageName.DEDUP: DEDUP,
+        StageName.PII: PII,
+        StageName.CHUNK: CHUNK,
+        StageName.METADATA: METADATA,
+        StageName.EMBED: EMBED,
+        StageName.INDEX: INDEX,
+    }
+)

@@ -1,0 +1,125 @@
+"""Building metric rows: the one place where a figure's value follows from its numerator and denominator."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.measures import MEASURES
+from schemas.names import MetricStatus, StageName
+
+SORT_ORDER = [
+    (column, "ascending") for column in ("metric", "document_id", "unit_id", "slice_key", "slice_value", "stage_key")
+]
+
+
+class MetricRows:
+    """Collects the metric rows of one stage.
+
+    `stage_key`, `gold_version` and `label_digest` are left null: the engine that calls the evaluator knows them
+    and fills them in (`tasks.run.scoring`).
+    """
+
+    def __init__(self, stage: StageName) -> None:
+        self._stage = stage
+        self._rows: list[dict[str, Any]] = []
+
+    def ratio(
+        self,
+        metric: str,
+        document_id: str | None,
+        numerator: float,
+        denominator: float,
+        *,
+        unit_id: str | None = None,
+        slice_of: tuple[str, str] | None = None,
+        status: MetricStatus = MetricStatus.OK,
+        version: int = 1,
+    ) -> None:
+        """Adds numerator / denominator; over an empty denominator the value is null."""
+        value = numerator / denominator if denominator else None
+        self._add(metric, document_id, value, numerator, denominator, unit_id, slice_of, status, version)
+
+    def value(
+        self,
+        metric: str,
+        document_id: str | None,
+        value: float | None,
+        *,
+        numerator: float | None = None,
+        denominator: float | None = None,
+        unit_id: str | None = None,
+        slice_of: tuple[str, str] | None = None,
+        status: MetricStatus = MetricStatus.OK,
+        version: int = 1,
+    ) -> None:
+        """Adds a figure that is not a ratio of two sums (seconds, TEDS of one table, a median)."""
+        self._add(metric, document_id, value, numerator, denominator, unit_id, slice_of, status, version)
+
+    def without_value(
+        self,
+        metric: str,
+        document_id: str | None,
+        status: MetricStatus,
+        *,
+        unit_id: str | None = None,
+        slice_of: tuple[str, str] | None = None,
+        version: int = 1,
+    ) -> None:
+        """Adds a row that says why there is no value; it is counted and never averaged in."""
+        self._add(metric, document_id, None, None, None, unit_id, slice_of, status, version)
+
+    def _add(
+        self,
+        metric: str,
+        document_id: str | None,
+        value: float | None,
+        numerator: float | None,
+        denominator: float | None,
+        unit_id: str | None,
+        slice_of: tuple[str, str] | None,
+        status: MetricStatus,
+        version: int,
+    ) -> None:
+        slice_key, slice_value = slice_of or (None, None)
+        self._rows.append(
+            {
+                "stage": self._stage.value,
+                "stage_key": None,
+                "metric": metric,
+                "metric_version": version,
+                "document_id": document_id,
+                "unit_id": unit_id,
+                "slice_key": slice_key,
+                "slice_value": slice_value,
+                "value": value,
+                "numerator": numerator,
+                "denominator": denominator,
+                "status": status.value,
+                "gold_version": None,
+                "label_digest": None,
+            }
+        )
+
+    def table(self) -> pa.Table:
+        """The rows, sorted, in the `MEASURES` schema."""
+        return sort_rows(pa.Table.from_pylist(self._rows, schema=MEASURES))
+
+
+def sort_rows(table: pa.Table) -> pa.Table:
+    """Metric rows in their canonical order, with dictionaries rebuilt, so that equal rows are equal bytes."""
+    plain = pa.schema(
+        [
+            pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type, f.nullable)
+            for f in MEASURES
+        ]
+    )
+    return table.cast(plain).sort_by(SORT_ORDER).cast(MEASURES).combine_chunks()
+
+
+def concat_rows(tables: Iterable[pa.Table]) -> pa.Table:
+    """Several tables of metric rows as one, sorted."""
+    parts = [table.unify_dictionaries() for table in tables]
+    if not parts:
+        return MEASURES.empty_table()
+    return sort_rows(pa.concat_tables(parts).unify_dictionaries())

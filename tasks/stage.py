@@ -1,0 +1,233 @@
+"""What a stage is: a frozen record that the graph, the lake, the docs and the tests all read.
+
+A stage turns Arrow tables into an Arrow table and knows nothing of Prefect, files or runs. `documents_loop`
+owns the loop over documents, the timing and the bookkeeping of failures, so that a room writes one function
+from one document to one row.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from schemas.names import StageName
+from tasks.errors import DocumentError
+from tasks.gold.labels import Labels
+
+
+class StageSettings(BaseModel):
+    """Base of every stage's settings: frozen, and unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RawBytes(Protocol):
+    """Read and write access to bytes as fetched, by SHA-256."""
+
+    def path(self, content_sha: str) -> Path:
+        """Where the bytes lie; the file exists."""
+
+    def read(self, content_sha: str) -> bytes:
+        """The bytes."""
+
+    def write(self, data: bytes) -> str:
+        """Stores bytes (atomically, once) and returns their SHA-256."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the shell lends to stages and evaluators that need more than tables."""
+
+    raw: RawBytes
+    cache_dir: Path
+    """A folder for model files and other rebuildable things; safe to delete between runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents that travel together.
+
+    `documents` has the `DOCUMENTS` schema. `tables` holds, for each stage in `Stage.reads`, its output rows
+    for exactly these documents in exactly this order.
+    """
+
+    documents: pa.Table
+    tables: Mapping[StageName, pa.Table]
+
+    def rows(self) -> list[tuple[dict[str, Any], dict[StageName, dict[str, Any]]]]:
+        """(document, {stage: its row}) for each document."""
+        columns = {name: table.to_pylist() for name, table in self.tables.items()}
+        return [
+            (document, {name: rows[i] for name, rows in columns.items()})
+            for i, document in enumerate(self.documents.to_pylist())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A document that a stage could not process."""
+
+    document_id: str
+    error_class: str
+    message: str
+    remedy: str
+    transient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A document that a stage took out on purpose."""
+
+    document_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a document cost: wall seconds, and the peak memory of the worker that handled it where known."""
+
+    seconds: float
+    peak_rss_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StageOutput:
+    """Documents in = rows of `table` (unless dropped) + failures + drops. A dropped document may have a row too."""
+
+    table: pa.Table
+    failures: tuple[Failure, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What an evaluator reads: a batch, the stage's own output on it, the labels, what it cost, and raw bytes.
+
+    `batch.documents` are the documents that came out of the stage with a row, in the order of `output`.
+    """
+
+    batch: Batch
+    output: pa.Table
+    labels: Labels
+    costs: Mapping[str, Cost]
+    raw: RawBytes
+
+
+class IndexView(Protocol):
+    """Read access to one generation of the index."""
+
+    def count(self) -> int:
+        """Rows in it."""
+
+    def rows(self, columns: Sequence[str], document_ids: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Stored rows, streamed, read from the index itself; all documents where none are named."""
+
+    def search_vector(
+        self, vector: Sequence[float], k: int, *, exact: bool, tenant: str | None = None
+    ) -> list[tuple[str, float]]:
+        """(chunk id, score) best first; `exact` scans all rows; `tenant` filters before the search."""
+
+    def search_text(self, query: str, k: int, *, tenant: str | None = None) -> list[tuple[str, float]]:
+        """(chunk id, score) of the keyword search, best first."""
+
+    def indexed_vectors(self) -> int:
+        """Rows that the approximate index covers; 0 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEvidence:
+    """What an evaluator of run facts reads: the whole run, streamed.
+
+    `documents` has the `DOCUMENTS` schema, `locations` the `LOCATIONS` schema. `outputs(stage)` streams that
+    stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live` the
+    generation in use before this run. `started` is when the run's plan was made, `previous_scan` when the last
+    finished scan before it began, `promoted` when its candidate went live, all null where there is no such thing.
+    """
+
+    documents: pa.Table
+    locations: pa.Table
+    outputs: Callable[[StageName], Iterator[pa.Table]]
+    labels: Labels
+    costs: pa.Table
+    index: IndexView | None
+    live: IndexView | None
+    started: datetime
+    previous_scan: datetime | None
+    promoted: datetime | None
+
+
+S = TypeVar("S", bound=StageSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage(Generic[S]):
+    """One ingestion stage.
+
+    `version` is raised whenever the meaning of the output changes; `scorer_version` whenever a measure does.
+    `context` names the columns of the document row that shape the output (they enter the stage key).
+    `fingerprint` gives the versions of libraries and model files that shape the output (they enter it too).
+    `labels` are the label kinds its evaluators read (they enter the measures key).
+    `evaluate` gives the rows of documents from their batch alone. `facts`, where there is one, gives the rows
+    that need the whole corpus (pairs, reconciliation, freshness); they are made anew in every run.
+    """
+
+    name: StageName
+    version: int
+    reads: tuple[StageName, ...]
+    writes: pa.Schema
+    settings: type[S]
+    run: Callable[[Batch, S, Resources], StageOutput]
+    fingerprint: Callable[[S], Mapping[str, str]]
+    scorer_version: int
+    evaluate: Callable[[Evidence, S], pa.Table]
+    context: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    facts: Callable[[CorpusEvidence, S], pa.Table] | None = None
+
+
+DocumentRow: TypeAlias = dict[str, Any]
+StageRows: TypeAlias = dict[StageName, dict[str, Any]]
+
+
+def documents_loop(
+    batch: Batch, schema: pa.Schema, transform: Callable[[DocumentRow, StageRows], DocumentRow | Drop]
+) -> StageOutput:
+    """Applies `transform` to each document; a `DocumentError` becomes a failure, anything else propagates.
+
+    The row that `transform` returns need not hold `document_id`. An unexpected exception is left to the caller,
+    who retries the batch one document at a time, so that a defect costs one document.
+    """
+    rows: list[DocumentRow] = []
+    failures: list[Failure] = []
+    drops: list[Drop] = []
+    costs: dict[str, Cost] = {}
+    for document, stage_rows in batch.rows():
+        document_id = document["document_id"]
+        started = time.perf_counter()
+        try:
+            made = transform(document, stage_rows)
+        except DocumentError as error:
+            failures.append(Failure(document_id, error.error_class, str(error), error.remedy, error.transient))
+        else:
+            if isinstance(made, Drop):
+                drops.append(made)
+            else:
+                rows.append({"document_id": document_id} | made)
+        costs[document_id] = Cost(time.perf_counter() - started)
+    return StageOutput(pa.Table.from_pylist(rows, schema=schema), tuple(failures), tuple(drops), costs)
+
+
+def select(table: pa.Table, document_ids: Sequence[str]) -> pa.Table:
+    """The rows of these documents, in this order.
+
+    Raises:
+        KeyError: a document has no row.
+    """
+    positions = {document_id: i for i, document_id in enumerate(table.column("document_id").to_pylist())}
+    return table.take([positions[document_id] for document_id in document_ids])
