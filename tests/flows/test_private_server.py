@@ -1,0 +1,124 @@
+"""The private Prefect server records runs, leaves the user's profile alone and never outlives its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from flows import with_parent
+from flows.server import private_server
+
+ROOT = Path(__file__).parents[2]
+
+HOLD_A_SERVER = """
+import sys, time
+from pathlib import Path
+from flows.server import private_server
+with private_server(Path(sys.argv[1])) as url:
+    print(url, flush=True)
+    time.sleep(600)
+"""
+
+RUN_THE_FLOW = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from flows.server import private_server, wait_until_recorded
+since = datetime.now(UTC)
+with private_server(Path(sys.argv[1])) as url:
+    from counting_flow import double_all
+    print(sum(double_all(20)))
+    print(wait_until_recorded(url, 20, since=since))
+    import httpx
+    runs = httpx.post(f"{url}/task_runs/filter", json={}).json()
+    print(sorted({run["state"]["type"] for run in runs}), len(runs))
+"""
+
+
+@pytest.fixture
+def no_api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An environment in which no Prefect API is configured, with an empty user folder."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    user = tmp_path / "user"
+    user.mkdir()
+    monkeypatch.setenv("HOME", str(user))
+    return user
+
+
+def ends(process: psutil.Process, seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_configured_api_is_used_and_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    with private_server(tmp_path / "home") as url:
+        assert url == "http://127.0.0.1:9/api"
+    assert not (tmp_path / "home").exists()
+
+
+def test_mapped_task_runs_are_recorded_and_the_user_folder_stays_empty(no_api: Path, tmp_path: Path) -> None:
+    home = tmp_path / "lake" / "prefect"
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_THE_FLOW, str(home), str(Path(__file__).parent)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["380", "20", "['COMPLETED'] 20"]
+    assert (home / "prefect.db").exists()
+    assert list(no_api.iterdir()) == []
+    assert [
+        p for p in psutil.process_iter(["environ"]) if (p.info["environ"] or {}).get("PREFECT_HOME") == str(home)
+    ] == []
+
+
+def test_two_servers_run_side_by_side_and_end_when_their_parents_are_killed(no_api: Path, tmp_path: Path) -> None:
+    parents = [
+        subprocess.Popen(
+            [sys.executable, "-c", HOLD_A_SERVER, str(tmp_path / name)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        for name in ("lake-a", "lake-b")
+    ]
+    try:
+        urls = [parent.stdout.readline().strip() for parent in parents if parent.stdout]
+        assert len(set(urls)) == 2
+        assert [httpx.get(f"{url}/health", trust_env=False).json() for url in urls] == [True, True]
+        servers = [psutil.Process(parent.pid).children() for parent in parents]
+        assert [len(children) for children in servers] == [1, 1]
+    finally:
+        for parent in parents:
+            parent.kill()
+            parent.communicate()
+    assert [ends(children[0]) for children in servers] == [True, True]
+
+
+def test_the_watchdog_kills_the_command_when_the_pipe_closes() -> None:
+    watched = [sys.executable, "-c", "import time; time.sleep(600)"]
+    script = f"import sys\nfrom flows.with_parent import run_watched\nsys.exit(run_watched({watched!r}, 0))"
+    watchdog = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdin=subprocess.PIPE)
+    while not (children := psutil.Process(watchdog.pid).children()):
+        time.sleep(0.05)
+    assert not ends(children[0], seconds=0.5)
+    watchdog.communicate()
+    assert ends(children[0])
+    assert watchdog.returncode == 128 + signal.SIGKILL
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the death signal is Linux's")
+def test_a_command_whose_parent_is_already_gone_is_not_started() -> None:
+    command = [sys.executable, with_parent.__file__, str(os.getpid() + 1), "/bin/echo", "started"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (with_parent.PARENT_IS_GONE, "")
