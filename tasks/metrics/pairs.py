@@ -105,7 +105,7 @@ def bcubed(labelled: Mapping[str, Hashable], predicted: Mapping[str, Hashable]) 
         ValueError: the two do not cluster the same documents.
 
     >>> bcubed({"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 1, "c": 1})
-    BCubed(precision=0.5555555555555556, recall=1.0, f1=0.7142857142857143)
+    BCubed(precision=0.5555555555555555, recall=1.0, f1=0.7142857142857143)
     """
     both, true, found = _contingency(labelled, predicted)
     documents = both.total()

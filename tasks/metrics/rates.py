@@ -53,5 +53,5 @@ class DetectionCounts:
 
     @property
     def f1(self) -> float | None:
-        """2 · matched / (predicted + labelled): the harmonic mean in a form that can be summed; null where both are 0."""
+        """2 · matched / (predicted + labelled), the harmonic mean as a ratio of sums; null where both are 0."""
         return ratio(2 * self.matched, self.predicted + self.labelled)

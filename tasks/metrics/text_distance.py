@@ -8,6 +8,7 @@ as a hint, confirms it. Where it does not, the texts are aligned as a whole.
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
 
@@ -27,8 +28,8 @@ class EditCounts:
     `length` is the reference's. The sum of the three counts and the difference of deletions and insertions are
     unique; how many substitutions stand for deletions with insertions is not. The tie-break is rapidfuzz's: walking
     back from the end of each part, a deletion is taken where one is optimal, else a match or substitution, and an
-    insertion only where neither is. `exact` is false where the texts were too long and too unlike (see the limits of this module):
-    the counts are then an upper bound, from parts aligned one by one.
+    insertion only where neither is. `exact` is false where the texts were too long and too unlike (see the limits of
+    this module): the counts are then an upper bound, from parts aligned one by one.
     """
 
     substitutions: int
@@ -136,4 +137,4 @@ def _blind_parts(reference: str, hypothesis: str) -> list[tuple[str, str]]:
     """Cuts both texts into equally many parts of proportional length."""
     number = max(len(reference), len(hypothesis)) // _BLIND_PART + 1
     cuts = [(len(reference) * i // number, len(hypothesis) * i // number) for i in range(number + 1)]
-    return [(reference[a:c], hypothesis[b:d]) for (a, b), (c, d) in zip(cuts, cuts[1:], strict=False)]
+    return [(reference[a:c], hypothesis[b:d]) for (a, b), (c, d) in pairwise(cuts)]
