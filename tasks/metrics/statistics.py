@@ -17,8 +17,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 
 RESAMPLES = 2000
-_BLOCK = 2_000_000
-"""Random positions drawn at once: bounds memory whatever the number of documents."""
+_BLOCK = 100_000
+"""Random positions drawn at once: what fits in a core's cache, whatever the number of documents."""
 _EXACT_SIGNS = 16
 """Up to so many differences that are not 0, all assignments of signs are looked at."""
 
@@ -216,14 +216,14 @@ def _same_length(one: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
 def _resampled_sums(columns: Sequence[Floats], seed: int, resamples: int) -> list[Floats]:
     """For each column its sum in each resample; all columns are drawn at the same documents."""
     number = len(columns[0])
-    random = np.random.default_rng(seed)
+    random = np.random.Generator(np.random.SFC64(seed))
     sums = [np.empty(resamples) for _ in columns]
     step = max(1, _BLOCK // number)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         drawn = random.integers(0, number, (size, number), dtype=np.uint32)
         for column, total in zip(columns, sums, strict=True):
-            total[start : start + size] = column[drawn].sum(axis=1)
+            total[start : start + size] = column.take(drawn).sum(axis=1)
     return sums
 
 
@@ -249,7 +249,7 @@ def _random_signs(data: Floats, seed: int, resamples: int) -> Floats:
     padded[: len(data)] = data
     signs = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     table = padded.reshape(-1, 8) @ signs.T
-    random = np.random.default_rng(seed)
+    random = np.random.Generator(np.random.SFC64(seed))
     sums = np.empty(resamples)
     groups = np.arange(len(table))
     step = max(1, _BLOCK // len(table))
