@@ -73,12 +73,12 @@ def locate(text: str, quote: Quote) -> tuple[int, int] | None:
     """Where the quote stands in the text as code points [start, end); null where it does not.
 
     Of several places the one whose surroundings agree longest with `prefix` and `suffix` is taken, the first
-    among equals.
+    among equals. A quote without surroundings goes to its first literal place, if it has one.
 
-    >>> locate("one two\\nthree, two three", Quote(exact="two three"))
+    >>> locate("one two\\nthree, two four", Quote(exact="two three"))
     (4, 13)
-    >>> locate("one two\\nthree, two three", Quote(exact="two three", prefix=", "))
-    (15, 24)
+    >>> locate("two three, two three", Quote(exact="two three", prefix=", "))
+    (11, 20)
     >>> locate("one", Quote(exact="two")) is None
     True
     """

@@ -1,0 +1,152 @@
+"""What the dedup stage is measured by. Every figure needs the whole run, so all are run facts."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.measures import MEASURES
+from schemas.names import MetricStatus, StageName
+from tasks.dedup.settings import DedupSettings
+from tasks.gold.kinds import PairsLabel
+from tasks.metrics.pairs import PairCounts, adjusted_rand, bcubed, pair
+from tasks.metrics.rows import MetricRows
+from tasks.stage import CorpusEvidence, Evidence
+
+PAIR_METRICS = ("pair_precision", "pair_recall", "pair_f1", "false_merge_rate", "missed_merge_rate")
+
+
+def evaluate(evidence: Evidence, settings: DedupSettings) -> pa.Table:
+    """No rows: what a batch's signatures are worth shows only beside the other batches'."""
+    return MEASURES.empty_table()
+
+
+def facts(evidence: CorpusEvidence, settings: DedupSettings) -> pa.Table:
+    """Pairs and clusters against the labels, the share of dropped documents, and the stability of what is kept."""
+    rows = MetricRows(StageName.DEDUP)
+    decisions = {row["document_id"]: row for table in evidence.outputs(StageName.DEDUP) for row in table.to_pylist()}
+    for document_id, row in decisions.items():
+        rows.ratio("duplicate_rate", document_id, row["decision"] == "dropped", 1)
+    _pairs(rows, evidence, {document_id: row["cluster_id"] for document_id, row in decisions.items()})
+    _stability(rows, evidence, decisions, settings)
+    return rows.table()
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelledPair:
+    document_id: str
+    other: str | None
+    unit_id: str
+    duplicate: bool
+
+
+def _pairs(rows: MetricRows, evidence: CorpusEvidence, clusters: dict[str, str]) -> None:
+    """Figures of labelled pairs: one row per pair and metric, whose sums give the headline."""
+    documents = evidence.documents.select(["document_id", "source", "uri", "tenant", "groups"]).to_pylist()
+    scopes = {d["document_id"]: (d["tenant"], tuple(sorted(set(d["groups"])))) for d in documents}
+    names = {f"{d['source']}:{d['uri']}": d["document_id"] for d in documents} | {d: d for d in scopes}
+    judged: dict[tuple[str, str], bool] = {}
+    for document_id in sorted(scopes):
+        if evidence.labels.is_stale(document_id, "pairs"):
+            _without(rows, document_id, None, MetricStatus.STALE_LABEL)
+            continue
+        label = evidence.labels.of(document_id, PairsLabel, "pairs")
+        for labelled in _resolved(document_id, label, names) if label is not None else ():
+            a, b = labelled.document_id, labelled.other
+            if b is None or b == a:
+                _without(rows, a, labelled.unit_id, MetricStatus.INVALID)
+            elif a not in clusters or b not in clusters:
+                _without(rows, a, labelled.unit_id, MetricStatus.LOST_UPSTREAM)
+            elif scopes[a] != scopes[b]:
+                _without(rows, a, labelled.unit_id, MetricStatus.NOT_APPLICABLE)
+            elif pair(a, b) not in judged:
+                judged[pair(a, b)] = labelled.duplicate
+                _pair_rows(rows, labelled, merged=clusters[a] == clusters[b])
+    if judged:
+        _cluster_rows(rows, judged, clusters)
+
+
+def _resolved(document_id: str, label: PairsLabel, names: dict[str, str]) -> Iterator[_LabelledPair]:
+    for number, labelled in enumerate(label.pairs):
+        other = names.get(labelled.other)
+        unit_id = "|".join(pair(document_id, other)) if other else f"{document_id}|unknown-{number}"
+        yield _LabelledPair(document_id, other, unit_id, labelled.duplicate)
+
+
+def _without(rows: MetricRows, document_id: str, unit_id: str | None, status: MetricStatus) -> None:
+    for metric in PAIR_METRICS:
+        rows.without_value(metric, document_id, status, unit_id=unit_id)
+
+
+def _pair_rows(rows: MetricRows, labelled: _LabelledPair, *, merged: bool) -> None:
+    true, found = labelled.duplicate, merged
+    counts = PairCounts(int(true and found), int(found and not true), int(true and not found))
+    hit, false, missed = counts.merged_duplicates, counts.false_merges, counts.missed_merges
+    for metric, numerator, denominator in (
+        ("pair_precision", hit, hit + false),
+        ("pair_recall", hit, hit + missed),
+        ("pair_f1", 2 * hit, 2 * hit + false + missed),
+        ("false_merge_rate", false, hit + false),
+        ("missed_merge_rate", missed, hit + missed),
+    ):
+        rows.ratio(metric, labelled.document_id, numerator, denominator, unit_id=labelled.unit_id)
+
+
+def _cluster_rows(rows: MetricRows, judged: dict[tuple[str, str], bool], clusters: dict[str, str]) -> None:
+    """Clusters follow from the labelled duplicates by transitivity; documents not so joined count as different."""
+    labelled = _components({d for two in judged for d in two}, (two for two, same in judged.items() if same))
+    if any(labelled[a] == labelled[b] for (a, b), same in judged.items() if not same):
+        # a ~ b, b ~ c, but a and c labelled as different: no clustering says that.
+        for metric in ("bcubed_f1", "adjusted_rand"):
+            rows.without_value(metric, None, MetricStatus.INVALID)
+        return
+    found = {document_id: clusters[document_id] for document_id in labelled}
+    rows.value("bcubed_f1", None, bcubed(labelled, found).f1, denominator=len(labelled))
+    rows.value("adjusted_rand", None, adjusted_rand(labelled, found), denominator=len(labelled))
+
+
+def _components(documents: Iterable[str], same: Iterable[tuple[str, str]]) -> dict[str, str]:
+    parent = {document_id: document_id for document_id in documents}
+
+    def root(document_id: str) -> str:
+        while parent[document_id] != document_id:
+            parent[document_id] = parent[parent[document_id]]
+            document_id = parent[document_id]
+        return document_id
+
+    for a, b in same:
+        parent[root(a)] = root(b)
+    return {document_id: root(document_id) for document_id in parent}
+
+
+def _stability(
+    rows: MetricRows, evidence: CorpusEvidence, decisions: dict[str, dict[str, Any]], settings: DedupSettings
+) -> None:
+    """Decides again from the clean texts, the documents in reverse order, and compares the kept documents."""
+    from tasks.dedup.decisions import decide
+    from tasks.dedup.sign import signature_rows
+    from tasks.dedup.spool import TextSpool
+
+    if not decisions:
+        return
+    positions = {d: i for i, d in enumerate(evidence.documents.column("document_id").to_pylist())}
+    with TextSpool() as spool:
+        signed: list[pa.Table] = []
+        for table in evidence.outputs(StageName.NORMALIZE):
+            texts = {
+                document_id: text
+                for document_id, text in zip(
+                    table.column("document_id").to_pylist(), table.column("text").to_pylist(), strict=True
+                )
+                if document_id in decisions
+            }
+            spool.write(texts)
+            documents = evidence.documents.take([positions[document_id] for document_id in texts])
+            signed.append(signature_rows(documents, list(texts.values()), settings))
+        signatures = pa.concat_tables(signed)
+        reverse = signatures.take(range(signatures.num_rows - 1, -1, -1))
+        again = decide(reverse, spool.read, settings)
+    kept = dict(zip(again.column("document_id").to_pylist(), again.column("cluster_id").to_pylist(), strict=True))
+    for document_id, row in decisions.items():
+        rows.ratio("keeper_stability", document_id, kept.get(document_id) == row["cluster_id"], 1)
