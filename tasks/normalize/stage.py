@@ -1,0 +1,107 @@
+"""Clean text: the kept elements, each in its plain form, with offsets that lead back to the parsed text."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from schemas.names import StageName
+from schemas.stages import NORMALIZE
+from tasks.errors import DocumentError
+from tasks.normalize.characters import UNICODE_VERSION
+from tasks.normalize.evaluator import evaluate
+from tasks.normalize.hyphens import BREAK, WordForms
+from tasks.normalize.mapped import MappedText
+from tasks.normalize.settings import NormalizeSettings
+from tasks.normalize.text import clean
+from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop
+
+SEPARATOR = "\n\n"
+"""What stands between two elements of the clean text; it belongs to neither."""
+
+AUTHORED_LINES = frozenset({"text/html", "application/xhtml+xml", "text/markdown"})
+"""Media types whose hyphens are the author's: nobody breaks words at the ends of their lines."""
+
+
+def run(batch: Batch, settings: NormalizeSettings, resources: Resources) -> StageOutput:
+    """Normalizes the kept elements of each document.
+
+    A document whose kept elements hold no text fails with `no_text`.
+    """
+    return documents_loop(batch, NORMALIZE, partial(_normalize, settings))
+
+
+def _normalize(settings: NormalizeSettings, document: DocumentRow, rows: StageRows) -> DocumentRow:
+    parsed = rows[StageName.PARSE]
+    kept = [e for e, keep in zip(parsed["elements"], rows[StageName.BOILERPLATE]["keep"], strict=True) if keep]
+    soft_breaks = rows[StageName.FETCH]["media_type"] not in AUTHORED_LINES
+    row = join(cleaned(kept, settings, soft_breaks=soft_breaks))
+    if not row["text"]:
+        raise DocumentError(
+            "no_text",
+            f"none of the {len(kept)} kept elements of the document holds text",
+            remedy="Look at the parsed elements: a scan needs text recognition, an empty file a better source.",
+        )
+    return row
+
+
+def cleaned(
+    elements: Iterable[Mapping[str, Any]], settings: NormalizeSettings, *, soft_breaks: bool = True
+) -> Iterator[tuple[int, MappedText]]:
+    """(element id, clean text with its way back) of each element, empty ones included.
+
+    `soft_breaks` says that a hyphen at a line end may be the typesetter's (see `tasks.normalize.hyphens`).
+    """
+    elements = list(elements)
+    texts = [element["text"] for element in elements]
+    broken = settings.join_line_end_hyphens and any(BREAK.search(text) for text in texts)
+    forms = WordForms.of(texts if broken else ())
+    for element in elements:
+        yield element["element_id"], clean(element["text"], element["kind"], forms, settings, soft_breaks=soft_breaks)
+
+
+def join(elements: Iterable[tuple[int, MappedText]]) -> DocumentRow:
+    """The `NORMALIZE` columns of a document; elements without clean text leave no trace."""
+    pieces: list[str] = []
+    spans: list[dict[str, int]] = []
+    offsets: list[dict[str, int]] = []
+    start = 0
+    for element_id, mapped in elements:
+        if not mapped.text:
+            continue
+        pieces.append(mapped.text)
+        end = start + len(mapped.text)
+        spans.append({"element_id": element_id, "start": start, "end": end})
+        offsets.extend(
+            {
+                "start": start + run.start,
+                "end": start + run.end,
+                "element_id": element_id,
+                "source_start": run.source_start,
+                "source_end": run.source_end,
+            }
+            for run in mapped.runs
+        )
+        start = end + len(SEPARATOR)
+    return {"text": SEPARATOR.join(pieces), "elements": spans, "offsets": offsets}
+
+
+def fingerprint(settings: NormalizeSettings) -> Mapping[str, str]:
+    """The Unicode version of the interpreter, and ftfy where it is used."""
+    versions = {"unicode": UNICODE_VERSION}
+    if settings.repair_mojibake:
+        versions |= {"ftfy": version("ftfy"), "rapidfuzz": version("rapidfuzz")}
+    return versions
+
+
+STAGE = Stage(
+    name=StageName.NORMALIZE,
+    version=1,
+    reads=(StageName.FETCH, StageName.PARSE, StageName.BOILERPLATE),
+    writes=NORMALIZE,
+    settings=NormalizeSettings,
+    run=run,
+    fingerprint=fingerprint,
+    scorer_version=1,
+    evaluate=evaluate,
+)
