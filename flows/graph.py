@@ -1,0 +1,56 @@
+"""The graph, declared once as data: the flow, the report, the docs and `corpusgate graph` read it from here."""
+
+from dataclasses import dataclass
+
+from schemas.names import StageName
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Stages between two barriers; a sub-flow named after them, in which batches flow independently."""
+
+    stages: tuple[StageName, ...]
+    barrier: bool = False
+
+    @property
+    def name(self) -> str:
+        """The sub-flow's name."""
+        return " · ".join(self.stages)
+
+
+SEGMENTS: tuple[Segment, ...] = (
+    Segment((StageName.FETCH, StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE)),
+    Segment((StageName.DEDUP,), barrier=True),
+    Segment((StageName.PII, StageName.CHUNK, StageName.METADATA, StageName.EMBED)),
+    Segment((StageName.INDEX,), barrier=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the run graph and the nodes it waits for."""
+
+    name: str
+    after: tuple[str, ...]
+
+
+def nodes() -> tuple[Node, ...]:
+    """Every node of a run in an order in which it can be executed: plan, segments, evaluators, gate, promote."""
+    made = [Node("plan", ())]
+    before = "plan"
+    for segment in SEGMENTS:
+        made.append(Node(segment.name, (before,)))
+        before = segment.name
+        made += [Node(f"evaluate {stage}", (segment.name,)) for stage in segment.stages]
+    evaluators = tuple(node.name for node in made if node.name.startswith("evaluate "))
+    made += [Node("gate", evaluators), Node("promote", ("gate",))]
+    return tuple(made)
+
+
+def mermaid() -> str:
+    """The graph as a Mermaid flowchart."""
+    names = {node.name: f"n{i}" for i, node in enumerate(nodes())}
+    lines = ["flowchart LR"]
+    lines += [f'    {names[node.name]}["{node.name}"]' for node in nodes()]
+    lines += [f"    {names[before]} --> {names[node.name]}" for node in nodes() for before in node.after]
+    return "\n".join(lines)

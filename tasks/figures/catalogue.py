@@ -1,0 +1,64 @@
+"""The catalogue of measures, read from `data_contracts/metrics.yaml`."""
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+
+class Metric(BaseModel):
+    """What a measure means; the fields are explained at the head of the catalogue."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    stage: str
+    version: int
+    title: str
+    definition: str
+    needs: Literal["gold", "free"]
+    labels: tuple[str, ...]
+    basis: Literal["census", "sample"]
+    unit: str
+    range: tuple[float | None, float | None]
+    direction: Literal["higher", "lower", "none"]
+    aggregation: tuple[str, ...]
+    per: Literal["document", "unit", "run"]
+    empty: str
+    missing_score: float | None
+    missing_note: str
+    slices: tuple[str, ...]
+    source: str
+    oracle: str
+
+
+class Catalogue(BaseModel):
+    """All measures."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    metrics: tuple[Metric, ...]
+
+    def of_stage(self, stage: str) -> tuple[Metric, ...]:
+        """The measures of a stage, those that every stage has included."""
+        return tuple(metric for metric in self.metrics if metric.stage in (stage, "all"))
+
+    def get(self, stage: str, metric_id: str) -> Metric:
+        """One measure.
+
+        Raises:
+            KeyError: the catalogue does not hold it.
+        """
+        for metric in self.of_stage(stage):
+            if metric.id == metric_id:
+                return metric
+        raise KeyError(f"the catalogue has no measure {metric_id!r} of stage {stage!r}")
+
+
+@lru_cache(maxsize=1)
+def load_catalogue() -> Catalogue:
+    """The catalogue that ships with the project."""
+    text = files("data_contracts").joinpath("metrics.yaml").read_text(encoding="utf-8")
+    return Catalogue.model_validate({"metrics": yaml.safe_load(text)})

@@ -1,0 +1,67 @@
+"""Settings of the gate: rules, what is expected to be quarantined, the pinned anchor."""
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.names import StageName
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ExpectedQuarantine(_Part):
+    """Documents whose failure is known and accepted; any other quarantined document counts as unexpected."""
+
+    path: str = Field(description="Glob over the document's path in its source; `**` crosses folders.")
+    source: str | None = Field(default=None, description="Name of a source; any source where absent.")
+    stage: StageName = Field(description="The stage at which it fails.")
+    error_class: str | None = Field(default=None, description="The error class; any where absent.")
+    reason: str = Field(default="", description="Why this is accepted; for the reader of the verdict.")
+
+    def covers(self, source: str, uri: str, stage: str, error_class: str) -> bool:
+        """Whether a quarantined document is one of these."""
+        return (
+            (self.source is None or self.source == source)
+            and self.stage == stage
+            and (self.error_class is None or self.error_class == error_class)
+            and _glob(self.path).fullmatch(uri) is not None
+        )
+
+
+class Rule(_Part):
+    """One rule of the gate. A rule of the same id in the configuration replaces the default one."""
+
+    id: str = Field(pattern=r"^[a-z0-9_.-]+$", description="Name of the rule.")
+    stage: StageName = Field(description="The stage whose measure is judged.")
+    metric: str = Field(description="Id of a measure in the catalogue.")
+    aggregation: str | None = Field(default=None, description="Which aggregate; the measure's first where absent.")
+    kind: Literal["floor", "ceiling", "equal", "guard", "proof"] = Field(
+        description="floor, ceiling, equal: against `threshold`; guard: no demonstrated loss against the baseline "
+        "beyond `max_loss`; proof: the whole interval must clear `threshold` or stay inside `max_loss`."
+    )
+    threshold: float | None = Field(default=None, description="The bound, in the measure's unit.")
+    max_loss: float | None = Field(default=None, ge=0, description="Allowed loss against the baseline, absolute.")
+    slice: str = Field(default="all", description="`all`, `class`, `cohort`, or one of the measure's own slices.")
+    severity: Literal["fail", "warn"] = Field(default="fail", description="What a broken rule does to the verdict.")
+    required: bool = Field(default=False, description="Whether missing data blocks as undetermined.")
+    min_items: int = Field(default=1, ge=1, description="Fewer items than this: undetermined.")
+
+
+class GateSettings(_Part):
+    """How a run is judged."""
+
+    rules: tuple[Rule, ...] = Field(default=(), description="Rules added to the defaults, or replacing one by its id.")
+    disabled: tuple[str, ...] = Field(default=(), description="Ids of default rules that do not apply.")
+    expected_quarantine: tuple[ExpectedQuarantine, ...] = Field(default=(), description="Accepted failures.")
+    anchor: str | None = Field(default=None, description="Run id of a pinned baseline beside live; slow decay shows.")
+
+
+@lru_cache(maxsize=256)
+def _glob(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(known.get(part, re.escape(part)) for part in parts), re.DOTALL)

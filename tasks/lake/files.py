@@ -1,0 +1,97 @@
+"""Atomic files: written under a temporary name, flushed, renamed. A reader sees a whole file or none."""
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from schemas.documents import SCHEMA_VERSION
+from tasks.errors import RunError
+
+_VERSION_KEY = b"corpusgate.schema_version"
+
+
+def write_table(table: pa.Table, path: Path, schema: pa.Schema) -> None:
+    """Writes a table as Parquet, after checking it against its contract's schema.
+
+    Raises:
+        RunError: the rows break the schema (a defect of the writer), or the disk refuses them.
+    """
+    check_schema(table, schema, path.name)
+    stamped = table.replace_schema_metadata({_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+    _replace(path, lambda temporary: pq.write_table(stamped, temporary, compression="zstd", compression_level=1))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text file."""
+    _replace(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Writes JSON with sorted keys."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, default=str) + "\n")
+
+
+def read_table(path: Path, schema: pa.Schema, *, document_ids: list[str] | None = None) -> pa.Table:
+    """Reads Parquet written by this or an older version: columns added since are null, types are cast.
+
+    Raises:
+        RunError: the file is missing, torn, or lacks a required column.
+    """
+    filters = None if document_ids is None else pc.field("document_id").isin(document_ids)
+    try:
+        table = pq.read_table(path, filters=filters, partitioning=None)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise RunError(
+            f"{path} cannot be read: {type(error).__name__}",
+            remedy="the file is missing or torn; run `corpusgate doctor` to find what it held and what to re-run",
+        ) from error
+    columns = []
+    for field in schema:
+        if field.name in table.column_names:
+            columns.append(table.column(field.name).cast(field.type))
+        elif field.nullable:
+            columns.append(pa.nulls(table.num_rows, field.type))
+        else:
+            raise RunError(f"{path} lacks the column {field.name!r}", remedy="it was not written by corpusgate")
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def check_schema(table: pa.Table, schema: pa.Schema, name: str) -> None:
+    """The border check: the same columns and types, and no null where the contract forbids it (vectorised).
+
+    Raises:
+        RunError: names the table, the column and what is wrong.
+    """
+    remedy = "this is a defect of the stage that wrote it; please report it with this message"
+    if table.column_names != schema.names:
+        raise RunError(f"{name}: columns {table.column_names} instead of {schema.names}", remedy=remedy)
+    for field in schema:
+        column = table.column(field.name)
+        if column.type != field.type:
+            raise RunError(f"{name}: column {field.name!r} is {column.type} instead of {field.type}", remedy=remedy)
+        if not field.nullable and column.null_count:
+            raise RunError(f"{name}: {column.null_count} nulls in the required column {field.name!r}", remedy=remedy)
+
+
+def _replace(path: Path, write: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        write(temporary)
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written: {error.strerror or error}",
+            remedy="free some space or mend the permissions, then give the same command again; what is done is kept",
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)

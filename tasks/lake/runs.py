@@ -1,0 +1,88 @@
+"""The runs of a lake: ids that sort by time, manifests, the plan of the last scan and of what is live."""
+
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.documents import DOCUMENTS, LOCATIONS
+from tasks.errors import ConfigurationError
+from tasks.lake.files import read_table, write_json, write_table
+from tasks.lake.layout import Lake
+
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_run_id(now: datetime) -> str:
+    """A run id that sorts by time: `20261130t021500-k3v9`."""
+    return f"{now:%Y%m%dt%H%M%S}-" + "".join(secrets.choice(_CROCKFORD) for _ in range(4))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Reads and writes the run folders of a lake."""
+
+    lake: Lake
+
+    def ids(self) -> list[str]:
+        """All runs, oldest first."""
+        return sorted(path.parent.name for path in self.lake.runs.glob("*/manifest.json"))
+
+    def resolve(self, name: str) -> str:
+        """A run by its id, an unambiguous beginning of it, or `last`.
+
+        Raises:
+            ConfigurationError: there is no such run, or more than one.
+        """
+        ids = self.ids()
+        found = ids[-1:] if name == "last" else [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        if len(found) == 1:
+            return found[0]
+        recent = ", ".join(reversed(ids[-5:])) or "none yet"
+        raise ConfigurationError(
+            f"{'no' if not found else 'more than one'} run matches {name!r} in {self.lake.root}",
+            remedy=f"give a run id or `last`; the newest runs are: {recent}",
+        )
+
+    def manifest(self, run_id: str) -> dict[str, Any]:
+        """What is recorded of a run."""
+        manifest: dict[str, Any] = json.loads((self.lake.run(run_id) / "manifest.json").read_text(encoding="utf-8"))
+        return manifest
+
+    def update(self, run_id: str, **facts: Any) -> dict[str, Any]:
+        """Adds facts to a run's manifest, atomically."""
+        path = self.lake.run(run_id) / "manifest.json"
+        manifest = (self.manifest(run_id) if path.exists() else {"run_id": run_id}) | facts
+        write_json(path, manifest)
+        return manifest
+
+    def last_scan(self, before: str | None = None) -> str | None:
+        """The newest run whose scan of the sources finished, or null."""
+        for run_id in reversed(self.ids()):
+            if before is not None and run_id >= before:
+                continue
+            if self.manifest(run_id).get("scan_finished_at"):
+                return run_id
+        return None
+
+    def plan(self, run_id: str | None) -> pa.Table:
+        """The documents of a run; empty where there is no run."""
+        if run_id is None:
+            return DOCUMENTS.empty_table()
+        return read_table(self.lake.run(run_id) / "plan.parquet", DOCUMENTS)
+
+    def write_plan(self, run_id: str, plan: pa.Table) -> None:
+        """Stores the plan of a run."""
+        write_table(plan.sort_by("document_id"), self.lake.run(run_id) / "plan.parquet", DOCUMENTS)
+
+    def locations(self, run_id: str) -> pa.Table:
+        """Where each document's rows of each stage are, as this run saw it."""
+        return read_table(self.lake.run(run_id) / "locations.parquet", LOCATIONS)
+
+
+def timestamp(value: str | None) -> datetime | None:
+    """A manifest's time as a datetime."""
+    return datetime.fromisoformat(value).astimezone(UTC) if value else None

@@ -1,0 +1,184 @@
+"""The configuration of a corpus: one documented YAML file, validated before anything runs."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from schemas.names import StageName
+from tasks.boilerplate.settings import BoilerplateSettings
+from tasks.chunk.settings import ChunkSettings
+from tasks.dedup.settings import DedupSettings
+from tasks.embed.settings import EmbedSettings
+from tasks.errors import ConfigurationError
+from tasks.fetch.listing import Source
+from tasks.fetch.settings import FetchSettings
+from tasks.gate.settings import GateSettings
+from tasks.index.settings import IndexSettings
+from tasks.language.settings import LanguageSettings
+from tasks.metadata.settings import MetadataSettings
+from tasks.normalize.settings import NormalizeSettings
+from tasks.parse.settings import ParseSettings
+from tasks.pii.settings import PiiSettings
+from tasks.stage import StageSettings
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ClassRule(_Part):
+    """Documents that match all given conditions belong to this class; the first rule that matches wins."""
+
+    doc_class: str = Field(alias="class", pattern=r"^[a-z][a-z0-9_-]*$", description="Name of the document class.")
+    path: str = Field(default="**", description="Glob over the document's path in its source, or its URL.")
+    source: str | None = Field(default=None, description="Name of a source; any source where absent.")
+
+
+class AccessRule(_Part):
+    """Who may see the documents that match; the first rule that matches wins."""
+
+    path: str = Field(default="**", description="Glob over the document's path in its source, or its URL.")
+    source: str | None = Field(default=None, description="Name of a source; any source where absent.")
+    tenant: str = Field(default="default", min_length=1, description="The tenant that owns the documents.")
+    groups: tuple[str, ...] = Field(default=(), description="Groups within the tenant; empty means all of it.")
+
+
+class StagesSettings(_Part):
+    """The settings of the eleven stages."""
+
+    fetch: FetchSettings = FetchSettings()
+    parse: ParseSettings = ParseSettings()
+    boilerplate: BoilerplateSettings = BoilerplateSettings()
+    normalize: NormalizeSettings = NormalizeSettings()
+    language: LanguageSettings = LanguageSettings()
+    dedup: DedupSettings = DedupSettings()
+    pii: PiiSettings = PiiSettings()
+    chunk: ChunkSettings = ChunkSettings()
+    metadata: MetadataSettings = MetadataSettings()
+    embed: EmbedSettings = EmbedSettings()
+    index: IndexSettings = IndexSettings()
+
+    def of(self, name: StageName) -> StageSettings:
+        """The settings of one stage."""
+        found: StageSettings = getattr(self, name.value)
+        return found
+
+
+class RunSettings(_Part):
+    """How a run uses the machine; none of this shapes a result."""
+
+    batch_size: int = Field(default=128, ge=1, le=1000, description="Most documents that travel together.")
+    workers: int = Field(default=2, ge=1, le=64, description="Batches that are worked on at the same time.")
+    keep_generations: int = Field(default=3, ge=1, description="Index generations that stay for a rollback.")
+
+
+class Configuration(_Part):
+    """Everything a run depends on besides the documents themselves."""
+
+    lake: Path = Field(description="Folder of the lake; made when missing. Relative to this file.")
+    sources: tuple[Source, ...] = Field(min_length=1, description="Where documents come from.")
+    classes: tuple[ClassRule, ...] = Field(default=(), description="Document classes; else `unclassified`.")
+    access: tuple[AccessRule, ...] = Field(default=(), description="Access rules; else tenant `default`.")
+    gold: tuple[Path, ...] = Field(default=(), description="Folders of gold sets. Relative to this file.")
+    stages: StagesSettings = StagesSettings()
+    gate: GateSettings = GateSettings()
+    run: RunSettings = RunSettings()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Configuration":
+        names = [source.name for source in self.sources]
+        if len(set(names)) != len(names):
+            raise ValueError(f"sources: names must differ, found {names}")
+        for rule in (*self.classes, *self.access):
+            if rule.source is not None and rule.source not in names:
+                raise ValueError(f"a rule names the source {rule.source!r}; the sources are {names}")
+        return self
+
+
+def load_configuration(path: Path) -> Configuration:
+    """Reads and validates a configuration; relative paths are resolved against the file's folder.
+
+    Raises:
+        ConfigurationError: every wrong key or value with its path and what is allowed there.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be read: {error.strerror}", remedy="`corpusgate init` writes a commented configuration"
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} is not valid YAML: {error}", remedy="mend the line it names") from error
+    return parse_configuration(data, path)
+
+
+def parse_configuration(data: Any, path: Path) -> Configuration:
+    """Validates a configuration read from `path`.
+
+    Raises:
+        ConfigurationError: as `load_configuration`.
+    """
+    if not isinstance(data, dict):
+        raise ConfigurationError(
+            f"{path} holds no mapping", remedy="`corpusgate init` writes a commented configuration"
+        )
+    try:
+        configuration = Configuration.model_validate(data)
+    except ValidationError as error:
+        lines = [f"{path}:"]
+        for problem in error.errors(include_url=False):
+            where = ".".join(str(part) for part in problem["loc"]) or "(top level)"
+            lines.append(f"  {where}: {problem['msg']}{_hint(problem)}")
+        raise ConfigurationError("\n".join(lines), remedy="`corpusgate schema` prints what is allowed") from None
+    return _resolved(configuration, path.resolve().parent)
+
+
+def _hint(problem: Any) -> str:
+    if problem["type"] != "extra_forbidden":
+        given = problem.get("input")
+        return f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""
+    allowed = _allowed_keys(problem["loc"][:-1])
+    return f"; allowed keys: {', '.join(allowed)}" if allowed else ""
+
+
+def _allowed_keys(location: tuple[Any, ...]) -> list[str]:
+    model: Any = Configuration
+    for part in location:
+        if not isinstance(part, str):
+            continue
+        field = getattr(model, "model_fields", {}).get(part)
+        if field is None:
+            continue
+        model = _model_in(field.annotation)
+    return sorted(field.alias or name for name, field in getattr(model, "model_fields", {}).items())
+
+
+def _model_in(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in getattr(annotation, "__args__", ()):
+        if (found := _model_in(argument)) is not None:
+            return found
+    return None
+
+
+def _resolved(configuration: Configuration, folder: Path) -> Configuration:
+    sources = tuple(
+        source.model_copy(
+            update={
+                name: (folder / value).resolve()
+                for name in ("root", "urls_file")
+                if isinstance(value := getattr(source, name, None), Path)
+            }
+        )
+        for source in configuration.sources
+    )
+    return configuration.model_copy(
+        update={
+            "lake": (folder / configuration.lake).resolve(),
+            "gold": tuple((folder / path).resolve() for path in configuration.gold),
+            "sources": sources,
+        }
+    )

@@ -1,0 +1,94 @@
+"""What the steps of a run share: the lake, the stages with their settings, the labels' whereabouts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.documents import DOCUMENTS, LOCATIONS
+from schemas.names import Outcome, StageName
+from tasks.lake.files import read_table
+from tasks.lake.layout import Lake
+from tasks.lake.ledger import Ledger
+from tasks.lake.quarantine import Quarantine
+from tasks.lake.raw import RawStore
+from tasks.run.configuration import Configuration
+from tasks.run.keys import stage_base
+from tasks.run.registry import STAGES
+from tasks.stage import Resources, Stage, StageSettings
+
+Report = Callable[[StageName, int, int], None]
+"""Called with (stage, documents done, of which computed in this run)."""
+
+
+def _silent(stage: StageName, done: int, computed: int) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """One run's surroundings. Lives in one process; tasks hand each other paths, not this."""
+
+    run_id: str
+    configuration: Configuration
+    lake: Lake
+    ledger: Ledger
+    quarantine: Quarantine
+    report: Report = field(default=_silent)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """What stages may ask of the shell."""
+        return Resources(raw=RawStore(self.lake.raw), cache_dir=self.lake.cache)
+
+    @cached_property
+    def bases(self) -> Mapping[StageName, str]:
+        """The part of each stage key that all documents share."""
+        return {name: stage_base(stage, self.settings(name)) for name, stage in STAGES.items()}
+
+    @property
+    def folder(self) -> Path:
+        """The run's own folder in the lake."""
+        return self.lake.run(self.run_id)
+
+    def stage(self, name: StageName) -> Stage[Any]:
+        """The stage's record."""
+        return STAGES[name]
+
+    def settings(self, name: StageName) -> StageSettings:
+        """The stage's settings in this run."""
+        return self.configuration.stages.of(name)
+
+    def relative(self, path: Path) -> str:
+        """A path as the lake's tables name it."""
+        return path.relative_to(self.lake.root).as_posix()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRef:
+    """A batch as tasks hand it on: paths of its document table and of what each stage made of it."""
+
+    number: int
+    documents: Path
+    locations: Mapping[StageName, Path] = field(default_factory=dict)
+
+    def with_stage(self, stage: StageName, path: Path) -> "BatchRef":
+        """The same batch, one stage further."""
+        return BatchRef(self.number, self.documents, {**self.locations, stage: path})
+
+    def read_documents(self) -> pa.Table:
+        """The batch's rows of the plan."""
+        return read_table(self.documents, DOCUMENTS)
+
+    def read_locations(self, stage: StageName) -> pa.Table:
+        """Where the stage's rows of these documents are."""
+        return read_table(self.locations[stage], LOCATIONS)
+
+    def survivors(self, stage: StageName) -> dict[str, dict[str, Any]]:
+        """Location rows of the documents that came out of a stage, by document id."""
+        return {
+            row["document_id"]: row for row in self.read_locations(stage).to_pylist() if row["outcome"] == Outcome.OK
+        }

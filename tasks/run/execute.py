@@ -1,0 +1,280 @@
+"""One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.documents import DOCUMENTS, LOCATIONS
+from schemas.names import Outcome, StageName
+from tasks.errors import ConfigurationError, RunError
+from tasks.lake.files import read_table, write_table
+from tasks.run.context import BatchRef, RunContext
+from tasks.run.keys import document_key, fetch_key
+from tasks.run.registry import PREVIOUS, STAGES
+from tasks.stage import Batch, Cost, Failure, Stage, StageOutput, select
+
+
+def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:
+    """Takes a batch through one stage; documents that are done under the same key are not computed again."""
+    documents, keys = _expected(context, name, batch)
+    done = context.ledger.find("output", name, list(keys), list(keys.values()))
+    pending = documents.filter(pa.array([i not in done for i in documents.column("document_id").to_pylist()]))
+    rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
+    if pending.num_rows:
+        tables = {stage: load_rows(context, stage, batch, ids_of(pending)) for stage in STAGES[name].reads}
+        output = run_guarded(STAGES[name], Batch(pending, tables), context)
+        rows += store(context, name, batch.number, pending, keys, output)
+    context.report(name, len(rows), pending.num_rows)
+    return batch.with_stage(name, write_locations(context, name, batch.number, rows))
+
+
+def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
+    """The first stage: its key follows from the bytes it finds, and it completes the batch's document rows."""
+    name = StageName.FETCH
+    documents = batch.read_documents()
+    version = STAGES[name].version
+    known = {
+        row["document_id"]: fetch_key(version, row["content_sha"])
+        for row in documents.select(["document_id", "content_sha"]).to_pylist()
+        if row["content_sha"] and (context.lake.raw / row["content_sha"][:2] / row["content_sha"]).is_file()
+    }
+    done = context.ledger.find("output", name, list(known), list(known.values()))
+    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)]))
+    rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
+    if pending.num_rows:
+        output = run_guarded(STAGES[name], Batch(pending, {name: _previous_fetches(context, pending)}), context)
+        found = output.table.select(["document_id", "content_sha"]).to_pylist()
+        keys = {row["document_id"]: fetch_key(version, row["content_sha"]) for row in found}
+        keys = {i: keys.get(i, fetch_key(version, "")) for i in ids_of(pending)}
+        rows += store(context, name, batch.number, pending, keys, output)
+    context.report(name, len(rows), pending.num_rows)
+    fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
+    return _complete_documents(context, fetched)
+
+
+def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_ids: Sequence[str]) -> pa.Table:
+    """A stage's rows of these documents, in this order.
+
+    Raises:
+        KeyError: the stage made no row of a document.
+    """
+    files = {row["document_id"]: row["file"] for row in batch.read_locations(stage).to_pylist() if row["file"]}
+    places = {document_id: files[document_id] for document_id in document_ids}
+    return read_places(context, places, STAGES[stage].writes)
+
+
+def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:
+    """The rows of documents that lie in the given files (document id to file), in the order of `places`."""
+    files: dict[str, list[str]] = defaultdict(list)
+    for document_id, file in places.items():
+        files[file].append(document_id)
+    parts = [read_table(context.lake.root / file, schema, document_ids=ids) for file, ids in files.items()]
+    return select(pa.concat_tables(parts), list(places)) if parts else schema.empty_table()
+
+
+def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa.Schema | None = None) -> StageOutput:
+    """Runs a stage; when it raises, every document is tried alone, and the one at fault becomes a failure.
+
+    `schema` is that of the output where it is not `stage.writes` (the signatures of dedup).
+    """
+    shape = schema if schema is not None else stage.writes
+    try:
+        return stage.run(batch, context.settings(stage.name), context.resources)
+    except (ConfigurationError, RunError):
+        raise
+    except Exception as error:  # noqa: BLE001 - the border between a stage's defects and the run
+        ids = ids_of(batch.documents)
+        if len(ids) == 1:
+            return StageOutput(shape.empty_table(), (_defect(ids[0], error),))
+        return _merge([run_guarded(stage, part, context, schema) for part in _singles(batch)])
+
+
+def store(
+    context: RunContext,
+    name: StageName | str,
+    number: int,
+    documents: pa.Table,
+    keys: Mapping[str, str],
+    output: StageOutput,
+    schema: pa.Schema | None = None,
+) -> list[dict[str, Any]]:
+    """Writes a stage's output and then the ledger; returns location rows. Every document must be accounted for."""
+    stage = STAGES[StageName(name)] if name in STAGES else STAGES[StageName.DEDUP]
+    shape = schema if schema is not None else stage.writes
+    _account_for(name, documents, output)
+    path = context.lake.stage(name) / f"{context.run_id}-{number:05d}.parquet"
+    if output.table.num_rows:
+        write_table(output.table.sort_by("document_id"), path, shape)
+    shas = dict(zip(ids_of(documents), documents.column("content_sha").to_pylist(), strict=True))
+    if name == StageName.FETCH:
+        shas |= dict(zip(ids_of(output.table), output.table.column("content_sha").to_pylist(), strict=True))
+    outcomes: list[dict[str, Any]] = []
+    for document_id in ids_of(output.table):
+        outcomes.append({"document_id": document_id, "outcome": Outcome.OK, "file": context.relative(path)})
+    dropped = {drop.document_id: drop.reason for drop in output.drops}
+    outcomes = [
+        row | {"outcome": Outcome.DROPPED, "reason": dropped.pop(row["document_id"])}
+        if row["document_id"] in dropped
+        else row
+        for row in outcomes
+    ]
+    outcomes += [{"document_id": i, "outcome": Outcome.DROPPED, "reason": reason} for i, reason in dropped.items()]
+    outcomes += [
+        {"document_id": f.document_id, "outcome": Outcome.QUARANTINED, "reason": f.error_class} for f in output.failures
+    ]
+    attempts = context.quarantine.record(context.run_id, str(name), stage.version, number, output.failures, keys, shas)
+    transient = {failure.document_id for failure in output.failures if failure.transient}
+    context.ledger.record(
+        (
+            {
+                "kind": "output",
+                "content_sha": shas[row["document_id"]] or "",
+                "stage": str(name),
+                "stage_key": keys[row["document_id"]],
+                "reason": row.get("reason"),
+                "file": row.get("file"),
+                "seconds": (cost := output.costs.get(row["document_id"], Cost(0.0))).seconds,
+                "peak_rss_bytes": cost.peak_rss_bytes,
+                "attempt": attempts.get(row["document_id"], 1),
+                "run_id": context.run_id,
+                "document_id": row["document_id"],
+                "outcome": row["outcome"],
+            }
+            for row in outcomes
+            if row["document_id"] not in transient
+        ),
+        f"{context.run_id}-{name}-{number:05d}",
+    )
+    return [location(name, row["document_id"], keys[row["document_id"]], row, computed=True) for row in outcomes]
+
+
+def write_locations(context: RunContext, name: StageName | str, number: int, rows: Sequence[dict[str, Any]]) -> Path:
+    """Writes a batch's location rows of one stage and returns the path."""
+    path = context.folder / "progress" / str(name) / f"{number:05d}.parquet"
+    ordered = sorted(rows, key=lambda row: row["document_id"])
+    write_table(pa.Table.from_pylist(ordered, schema=LOCATIONS), path, LOCATIONS)
+    return path
+
+
+def stage_keys(
+    context: RunContext, name: StageName, documents: pa.Table, previous: Mapping[str, str]
+) -> dict[str, str]:
+    """The stage key of each document, from its key of the stage before."""
+    stage = STAGES[name]
+    columns = ["document_id", *stage.context]
+    return {
+        row["document_id"]: document_key(
+            context.bases[name],
+            previous[row["document_id"]],
+            {column: row[column] for column in stage.context},
+        )
+        for row in documents.select(list(dict.fromkeys(columns))).to_pylist()
+    }
+
+
+def _expected(context: RunContext, name: StageName, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:
+    survivors = batch.survivors(PREVIOUS[name])
+    documents = batch.read_documents()
+    documents = documents.filter(pa.array([i in survivors for i in ids_of(documents)]))
+    return documents, stage_keys(context, name, documents, {i: row["stage_key"] for i, row in survivors.items()})
+
+
+def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
+    schema = STAGES[StageName.FETCH].writes
+    newest = context.ledger.select(
+        """SELECT document_id, arg_max(file, recorded_at) AS file FROM ledger
+           WHERE kind = 'output' AND stage = 'fetch' AND outcome = 'ok'
+             AND document_id IN (SELECT document_id FROM wanted) GROUP BY document_id""",
+        wanted=documents.select(["document_id"]),
+    ).to_pylist()
+    return read_places(context, {row["document_id"]: row["file"] for row in newest}, schema)
+
+
+def _complete_documents(context: RunContext, batch: BatchRef) -> BatchRef:
+    documents = batch.read_documents()
+    fetched = load_rows(context, StageName.FETCH, batch, sorted(batch.survivors(StageName.FETCH)))
+    found = {row["document_id"]: row for row in fetched.to_pylist()}
+    rows = []
+    for row in documents.to_pylist():
+        fetch = found.get(row["document_id"])
+        if fetch is not None:
+            row["content_sha"] = fetch["content_sha"]
+            row["size_bytes"] = fetch["size_bytes"]
+            row["commit_time"] = fetch["commit_time"] or row["commit_time"]
+            if row["previous_content_sha"] and row["cohort"] in ("changed", "unchanged"):
+                same = row["previous_content_sha"] == fetch["content_sha"]
+                row["cohort"] = "unchanged" if same else "changed"
+        rows.append(row)
+    path = batch.documents.with_name(f"{batch.number:05d}-fetched.parquet")
+    write_table(pa.Table.from_pylist(rows, schema=DOCUMENTS), path, DOCUMENTS)
+    return BatchRef(batch.number, path, batch.locations)
+
+
+def _account_for(name: str, documents: pa.Table, output: StageOutput) -> None:
+    failed = [failure.document_id for failure in output.failures]
+    made = ids_of(output.table)
+    dropped = [drop.document_id for drop in output.drops if drop.document_id not in set(made)]
+    if sorted(made + failed + dropped) != sorted(ids_of(documents)):
+        raise RunError(
+            f"stage {name} does not account for every document exactly once",
+            remedy="a defect of the stage: please report it",
+        )
+
+
+def location(
+    name: StageName | str, document_id: str, key: str, row: Mapping[str, Any], *, computed: bool
+) -> dict[str, Any]:
+    """A `LOCATIONS` row from a ledger row or from what `store` has just written."""
+    return {
+        "document_id": document_id,
+        "stage": str(name),
+        "stage_key": key,
+        "outcome": str(row["outcome"]),
+        "reason": row.get("reason"),
+        "file": row.get("file"),
+        "measures_file": None,
+        "measures_key": None,
+        "computed": computed,
+    }
+
+
+def _defect(document_id: str, error: Exception) -> Failure:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame is not None else "unknown"
+    return Failure(
+        document_id,
+        "defect",
+        f"{type(error).__name__} at {where}",
+        "a defect of corpusgate or of a library below it: please report it with this line",
+        transient=False,
+    )
+
+
+def _singles(batch: Batch) -> list[Batch]:
+    alone = []
+    for i, document_id in enumerate(ids_of(batch.documents)):
+        tables = {
+            name: table.filter(pa.array([x == document_id for x in ids_of(table)]))
+            for name, table in batch.tables.items()
+        }
+        alone.append(Batch(batch.documents.slice(i, 1), tables))
+    return alone
+
+
+def _merge(outputs: Sequence[StageOutput]) -> StageOutput:
+    return StageOutput(
+        pa.concat_tables([output.table for output in outputs]),
+        tuple(failure for output in outputs for failure in output.failures),
+        tuple(drop for output in outputs for drop in output.drops),
+        {document_id: cost for output in outputs for document_id, cost in output.costs.items()},
+    )
+
+
+def ids_of(table: pa.Table) -> list[str]:
+    """The document ids of a table, in its order."""
+    return list(table.column("document_id").to_pylist())

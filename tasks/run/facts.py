@@ -1,0 +1,139 @@
+"""Facts of a run: measures that need the whole corpus, and what every stage did with its documents."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from schemas.documents import LOCATIONS
+from schemas.measures import MEASURES
+from schemas.names import Cohort, MetricStatus, Outcome, StageName
+from tasks.figures.catalogue import Catalogue
+from tasks.gold.labels import Labels
+from tasks.gold.table import label_digest
+from tasks.lake.files import write_table
+from tasks.metrics.rows import MetricRows, concat_rows
+from tasks.run.context import BatchRef, RunContext
+from tasks.run.registry import STAGES
+from tasks.run.scoring import stage_outputs, stamp
+from tasks.stage import CorpusEvidence, IndexView
+
+
+def write_facts(
+    context: RunContext,
+    name: StageName,
+    batches: Sequence[BatchRef],
+    plan: pa.Table,
+    labels: Labels,
+    catalogue: Catalogue,
+    *,
+    index: IndexView | None = None,
+    live: IndexView | None = None,
+    moments: Mapping[str, datetime | None],
+) -> Path:
+    """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder."""
+    stage = STAGES[name]
+    locations = all_locations(batches)
+    parts = [
+        _passage(context, name, plan, locations),
+        _without_output(name, locations, plan, labels, catalogue),
+    ]
+    if stage.facts is not None:
+        started = moments["started"]
+        if started is None:
+            raise ValueError("a run has a start")
+        evidence = CorpusEvidence(
+            documents=plan,
+            locations=locations,
+            outputs=lambda wanted: stage_outputs(context, wanted, batches),
+            labels=labels,
+            costs=_costs(context, locations),
+            index=index,
+            live=live,
+            started=started,
+            previous_scan=moments.get("previous_scan"),
+            promoted=moments.get("promoted"),
+        )
+        parts.append(stage.facts(evidence, context.settings(name)))
+    keys = {
+        row["document_id"]: row["stage_key"]
+        for row in locations.to_pylist()
+        if row["stage"] == name and row["stage_key"]
+    }
+    ids = {row["document_id"] for row in plan.to_pylist()}
+    digests = {i: label_digest(labels, i, stage.labels) for i in ids}
+    path = context.folder / "facts" / f"{name}.parquet"
+    write_table(stamp(concat_rows(parts), keys, labels.version, digests), path, MEASURES)
+    return path
+
+
+def all_locations(batches: Sequence[BatchRef]) -> pa.Table:
+    """The location rows of every stage that the batches have passed so far."""
+    tables = [batch.read_locations(stage) for batch in batches for stage in batch.locations]
+    return pa.concat_tables(tables) if tables else LOCATIONS.empty_table()
+
+
+def _passage(context: RunContext, name: StageName, plan: pa.Table, locations: pa.Table) -> pa.Table:
+    """Rows in and out, and per document whether it was quarantined or dropped here and what it cost."""
+    rows = MetricRows(name)
+    here = [row for row in locations.to_pylist() if row["stage"] == name]
+    outcomes = [row["outcome"] for row in here]
+    rows.value("rows_in", None, float(len(here)))
+    rows.value("rows_out", None, float(sum(outcome == Outcome.OK for outcome in outcomes)))
+    expected = context.configuration.gate.expected_quarantine
+    places = {row["document_id"]: row for row in plan.to_pylist()}
+    seconds = {row["document_id"]: row["seconds"] for row in _costs(context, locations, name).to_pylist()}
+    for row in here:
+        document_id = row["document_id"]
+        quarantined = row["outcome"] == Outcome.QUARANTINED
+        document = places[document_id]
+        foreseen = quarantined and any(
+            rule.covers(document["source"], document["uri"], name, row["reason"] or "") for rule in expected
+        )
+        rows.ratio("quarantined", document_id, float(quarantined), 1.0)
+        rows.ratio("unexpected_quarantine", document_id, float(quarantined and not foreseen), 1.0)
+        rows.ratio("dropped", document_id, float(row["outcome"] == Outcome.DROPPED), 1.0)
+        if seconds.get(document_id) is not None:
+            rows.value("seconds", document_id, seconds[document_id])
+    return rows.table()
+
+
+def _without_output(
+    name: StageName, locations: pa.Table, plan: pa.Table, labels: Labels, catalogue: Catalogue
+) -> pa.Table:
+    """Labelled documents that have no row of this stage: `missing` if it failed here, else `lost_upstream`."""
+    rows = MetricRows(name)
+    made = {
+        row["document_id"] for row in locations.to_pylist() if row["stage"] == name and row["file"] is not None
+    }
+    dropped = {row["document_id"] for row in locations.to_pylist() if row["outcome"] == Outcome.DROPPED}
+    reached = {row["document_id"]: row["outcome"] for row in locations.to_pylist() if row["stage"] == name}
+    metrics = [metric for metric in catalogue.of_stage(name) if metric.needs == "gold" and metric.per != "run"]
+    for document in plan.to_pylist():
+        document_id = document["document_id"]
+        if document["cohort"] == Cohort.DELETED or document_id in made:
+            continue
+        failed_here = reached.get(document_id) == Outcome.QUARANTINED
+        for metric in metrics:
+            if not any((document_id, kind) in labels.bound for kind in metric.labels):
+                continue
+            if failed_here:
+                rows.value(metric.id, document_id, metric.missing_score, status=MetricStatus.MISSING)
+            elif document_id in dropped:
+                rows.without_value(metric.id, document_id, MetricStatus.NOT_APPLICABLE)
+            else:
+                rows.without_value(metric.id, document_id, MetricStatus.LOST_UPSTREAM)
+    return rows.table()
+
+
+def _costs(context: RunContext, locations: pa.Table, name: StageName | None = None) -> pa.Table:
+    wanted = locations.select(["document_id", "stage", "stage_key"])
+    where = "" if name is None else f"AND l.stage = '{name}'"
+    return context.ledger.select(
+        f"""SELECT l.document_id, l.stage, arg_max(l.seconds, l.recorded_at) AS seconds,
+                   arg_max(l.peak_rss_bytes, l.recorded_at) AS peak_rss_bytes
+            FROM ledger l JOIN wanted w USING (document_id, stage, stage_key)
+            WHERE l.kind = 'output' {where} GROUP BY ALL ORDER BY ALL""",  # noqa: S608
+        wanted=wanted,
+    )

@@ -1,0 +1,65 @@
+"""Stage keys: per document and chained, so that a change re-runs what it shapes and nothing else."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from tasks.stage import Stage, StageSettings
+
+
+def digest(value: Any) -> str:
+    """A 32-digit BLAKE2b digest of a JSON value, independent of the order of its keys."""
+    data = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return hashlib.blake2b(data.encode(), digest_size=16).hexdigest()
+
+
+def shaping_settings(settings: BaseModel) -> dict[str, Any]:
+    """The settings that shape a stage's output; time limits, worker counts and the like are left out.
+
+    A field is left out when it is declared with `json_schema_extra={"shapes_output": False}`.
+    """
+    kept: dict[str, Any] = {}
+    for name, field in type(settings).model_fields.items():
+        extra = field.json_schema_extra
+        if isinstance(extra, Mapping) and extra.get("shapes_output") is False:
+            continue
+        value = getattr(settings, name)
+        kept[name] = shaping_settings(value) if isinstance(value, BaseModel) else _plain(value)
+    return kept
+
+
+def stage_base(stage: Stage[Any], settings: StageSettings) -> str:
+    """What all keys of a stage share in one run: its version, its settings, the libraries and models behind it."""
+    return digest(
+        [stage.name.value, stage.version, shaping_settings(settings), dict(stage.fingerprint(settings))],
+    )
+
+
+def document_key(base: str, previous: str, context: Mapping[str, Any]) -> str:
+    """A document's key of one stage: the stage before, the stage itself, the context columns that shape the output."""
+    return digest([base, previous, context])
+
+
+def fetch_key(version: int, content_sha: str) -> str:
+    """The first link of the chain: the bytes themselves. How they were fetched does not matter."""
+    return digest(["fetch", version, content_sha])
+
+
+def measures_key(stage_key: str, scorer_version: int, label_digest: str | None) -> str:
+    """The key of a document's metric rows: new labels or a new scorer re-score without re-ingesting."""
+    return digest(["measures", stage_key, scorer_version, label_digest])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(_plain(item) for item in value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, BaseModel):
+        return shaping_settings(value)
+    return value

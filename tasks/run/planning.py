@@ -1,0 +1,159 @@
+"""The plan: what the sources hold now, who each document is, and how it relates to what is live."""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.documents import DOCUMENTS
+from schemas.names import Cohort
+from tasks.fetch.listing import Listed, list_source
+from tasks.run.configuration import AccessRule, ClassRule, Configuration
+
+UNCLASSIFIED = "unclassified"
+
+
+def make_plan(configuration: Configuration, last_scan: pa.Table, live: pa.Table) -> pa.Table:
+    """Lists the sources and gives every document its id, class, access scope and cohort.
+
+    Args:
+        configuration: sources, class rules and access rules.
+        last_scan: the plan of the last finished scan, from which ids are kept (empty on a first run).
+        live: the plan behind the live generation, against which cohorts are told (empty where nothing is live).
+
+    Returns:
+        `DOCUMENTS` rows sorted by id, deleted documents included.
+
+    Raises:
+        ConfigurationError: a source cannot be listed; nothing is then taken for deleted.
+    """
+    listed = [item for source in configuration.sources for item in list_source(source)]
+    known = [row for row in last_scan.to_pylist() if row["cohort"] != Cohort.DELETED]
+    ids = assign_ids([(item.source, item.uri, item.content_sha) for item in listed], known)
+    live_rows = {row["document_id"]: row for row in live.to_pylist() if row["cohort"] != Cohort.DELETED}
+    rows = [
+        _row(configuration, item, document_id, live_rows.get(document_id))
+        for item, document_id in zip(listed, ids, strict=True)
+    ]
+    present = set(ids)
+    rows += [_deleted(row) for document_id, row in live_rows.items() if document_id not in present]
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: row["document_id"]), schema=DOCUMENTS)
+
+
+def assign_ids(found: Sequence[tuple[str, str, str | None]], known: Iterable[dict[str, Any]]) -> list[str]:
+    """Document ids for (source, uri, content_sha) triples.
+
+    A path that was known keeps its id. A new path with the bytes of a document whose path is gone is a move and
+    takes over that document's id (several of them pair up in the order of their paths). Every other new path gets
+    the hash of `source:uri`, numbered where that id is taken by a document that has moved away.
+    """
+    by_place = {(row["source"], row["uri"]): row for row in known}
+    places = {(source, uri) for source, uri, _ in found}
+    gone: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for place in sorted(by_place.keys() - places):
+        row = by_place[place]
+        if row["content_sha"]:
+            gone[place[0], row["content_sha"]].append(row["document_id"])
+    ids: dict[tuple[str, str], str] = {}
+    for source, uri, sha in sorted(found, key=lambda item: item[:2]):
+        if (row := by_place.get((source, uri))) is not None:
+            ids[source, uri] = row["document_id"]
+        elif sha and gone[source, sha]:
+            ids[source, uri] = gone[source, sha].pop(0)
+    taken = set(ids.values())
+    for source, uri, _ in sorted(found, key=lambda item: item[:2]):
+        if (source, uri) not in ids:
+            number = 1
+            while (document_id := document_hash(source, uri, number)) in taken:
+                number += 1
+            ids[source, uri] = document_id
+            taken.add(document_id)
+    return [ids[source, uri] for source, uri, _ in found]
+
+
+def document_hash(source: str, uri: str, number: int = 1) -> str:
+    """An opaque id that is the same on every machine and leaks no name."""
+    place = f"{source}:{uri}" if number == 1 else f"{source}:{uri}#{number}"
+    return "doc-" + hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def matches(rule: ClassRule | AccessRule, source: str, uri: str) -> bool:
+    """Whether a rule's source and path glob fit a document; `**` crosses folders, `*` does not."""
+    return (rule.source is None or rule.source == source) and _glob(rule.path).fullmatch(uri) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """Documents of one batch, by position in the plan."""
+
+    number: int
+    documents: pa.Table
+
+
+def split_batches(plan: pa.Table, batch_size: int) -> list[BatchPlan]:
+    """Batches of at most `batch_size` documents, at least four where there are documents enough.
+
+    Documents that are new or changed come first, so that they travel together; deleted ones travel nowhere.
+    """
+    rows = plan.filter(pa.array([cohort != Cohort.DELETED for cohort in plan.column("cohort").to_pylist()]))
+    still = [cohort in (Cohort.UNCHANGED, Cohort.MOVED) for cohort in rows.column("cohort").to_pylist()]
+    order = sorted(range(rows.num_rows), key=lambda i: (still[i], i))
+    rows = rows.take(order)
+    size = max(1, min(batch_size, -(-rows.num_rows // 4)))
+    return [
+        BatchPlan(number, rows.slice(start, size))
+        for number, start in enumerate(range(0, rows.num_rows, size), start=1)
+    ]
+
+
+def _row(configuration: Configuration, item: Listed, document_id: str, live: dict[str, Any] | None) -> dict[str, Any]:
+    access = next((rule for rule in configuration.access if matches(rule, item.source, item.uri)), AccessRule())
+    doc_class = next(
+        (rule.doc_class for rule in configuration.classes if matches(rule, item.source, item.uri)), UNCLASSIFIED
+    )
+    return {
+        "document_id": document_id,
+        "source": item.source,
+        "uri": item.uri,
+        "locator": item.locator,
+        "media_type_declared": item.media_type_declared,
+        "doc_class": doc_class,
+        "tenant": access.tenant,
+        "groups": sorted(access.groups),
+        "content_sha": item.content_sha,
+        "size_bytes": item.size_bytes,
+        "commit_time": item.commit_time,
+        "cohort": _cohort(item, live),
+        "previous_content_sha": live["content_sha"] if live else None,
+        "previous_uri": live["uri"] if live else None,
+    }
+
+
+def _cohort(item: Listed, live: dict[str, Any] | None) -> Cohort:
+    if live is None:
+        return Cohort.NEW
+    if item.content_sha is not None and item.content_sha != live["content_sha"]:
+        return Cohort.CHANGED
+    if item.uri != live["uri"]:
+        return Cohort.MOVED
+    return Cohort.UNCHANGED
+
+
+def _deleted(live: dict[str, Any]) -> dict[str, Any]:
+    return live | {
+        "cohort": Cohort.DELETED,
+        "previous_content_sha": live["content_sha"],
+        "previous_uri": live["uri"],
+    }
+
+
+@lru_cache(maxsize=1024)
+def _glob(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(known.get(part, re.escape(part)) for part in parts), re.DOTALL)

@@ -1,0 +1,153 @@
+"""Evaluators over a run: rows of documents, kept under their own key, and facts of the run, made anew."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.documents import LOCATIONS
+from schemas.measures import MEASURES
+from schemas.names import StageName
+from tasks.gold.labels import Labels
+from tasks.gold.table import label_digest
+from tasks.lake.files import write_table
+from tasks.metrics.rows import concat_rows
+from tasks.run.context import BatchRef, RunContext
+from tasks.run.execute import ids_of, load_rows
+from tasks.run.keys import measures_key
+from tasks.run.registry import STAGES
+from tasks.stage import Batch, Cost, Evidence
+
+_FLUSH_ROWS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A batch's metric rows of one stage, with the measures key of each document."""
+
+    batch: int
+    keys: Mapping[str, str]
+    documents: pa.Table
+    rows: pa.Table
+
+
+def score_documents(
+    context: RunContext, name: StageName, batches: Sequence[BatchRef], labels: Labels, *, anew: bool = False
+) -> list[BatchRef]:
+    """Scores what a stage made of each document and is not scored yet (`anew`: all of it).
+
+    Returns the batches with location rows that name the measures files.
+    """
+    found: dict[int, dict[str, tuple[str, str]]] = {}
+    collected: list[_Scored] = []
+    for batch in batches:
+        keys = _measure_keys(name, batch, labels)
+        done = {} if anew else context.ledger.find("measures", name, list(keys), list(keys.values()))
+        found[batch.number] = {i: (row["file"], keys[i]) for i, row in done.items()}
+        pending = {i: key for i, key in keys.items() if i not in done}
+        if pending:
+            collected.append(_score_batch(context, name, batch, labels, pending))
+        if sum(part.rows.num_rows for part in collected) > _FLUSH_ROWS:
+            _flush(context, name, collected, found)
+            collected = []
+    _flush(context, name, collected, found)
+    return [_with_measures(context, name, batch, found[batch.number]) for batch in batches]
+
+
+def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
+    """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included."""
+    for batch in batches:
+        rows = {r["document_id"]: r for r in batch.read_locations(stage).to_pylist() if r["file"] is not None}
+        if rows:
+            yield load_rows(context, stage, batch, sorted(rows))
+
+
+def _score_batch(
+    context: RunContext, name: StageName, batch: BatchRef, labels: Labels, pending: Mapping[str, str]
+) -> _Scored:
+    stage = STAGES[name]
+    documents = batch.read_documents()
+    documents = documents.filter(pa.array([i in pending for i in ids_of(documents)], pa.bool_()))
+    ids = ids_of(documents)
+    tables = {read: load_rows(context, read, batch, ids) for read in stage.reads}
+    output = load_rows(context, name, batch, ids)
+    stage_keys = {row["document_id"]: row["stage_key"] for row in batch.read_locations(name).to_pylist()}
+    recorded = context.ledger.find("output", name, ids, [stage_keys[i] for i in ids])
+    costs = {i: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for i, row in recorded.items()}
+    evidence = Evidence(Batch(documents, tables), output, labels, costs, context.resources.raw)
+    rows = stage.evaluate(evidence, context.settings(name))
+    digests = {i: label_digest(labels, i, stage.labels) for i in ids}
+    return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
+
+
+def stamp(
+    rows: pa.Table, stage_keys: Mapping[str, str], gold_version: str | None, digests: Mapping[str, str | None]
+) -> pa.Table:
+    """Fills in what an evaluator cannot know: the stage key, the gold version, the digest of the labels."""
+    ids = rows.column("document_id").to_pylist()
+    labelled = [digests.get(i) if i is not None else None for i in ids]
+    columns = {
+        "stage_key": pa.array([stage_keys.get(i) if i is not None else None for i in ids], pa.string()),
+        "gold_version": pa.array([gold_version if d else None for d in labelled], pa.string()).dictionary_encode(),
+        "label_digest": pa.array(labelled, pa.string()),
+    }
+    for column, values in columns.items():
+        field = MEASURES.field(column)
+        rows = rows.set_column(rows.schema.get_field_index(column), field, values.cast(field.type))
+    return rows
+
+
+def _flush(
+    context: RunContext, name: StageName, collected: Sequence[_Scored], found: Mapping[int, dict[str, tuple[str, str]]]
+) -> None:
+    if not collected:
+        return
+    stage = STAGES[name]
+    number = collected[0].batch
+    path = context.lake.measures(name) / f"{context.run_id}-{number:05d}.parquet"
+    write_table(concat_rows([part.rows for part in collected]), path, MEASURES)
+    file = context.relative(path)
+    entries: list[dict[str, Any]] = []
+    for part in collected:
+        for row in part.documents.select(["document_id", "content_sha"]).to_pylist():
+            key = part.keys[row["document_id"]]
+            found[part.batch][row["document_id"]] = (file, key)
+            entries.append(
+                {
+                    "kind": "measures",
+                    "document_id": row["document_id"],
+                    "content_sha": row["content_sha"],
+                    "stage": name.value,
+                    "stage_key": key,
+                    "outcome": "ok",
+                    "reason": f"scorer {stage.scorer_version}",
+                    "file": file,
+                    "attempt": 1,
+                    "run_id": context.run_id,
+                }
+            )
+    context.ledger.record(entries, f"{context.run_id}-measures-{name}-{number:05d}")
+
+
+def _measure_keys(name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:
+    stage = STAGES[name]
+    return {
+        row["document_id"]: measures_key(
+            row["stage_key"], stage.scorer_version, label_digest(labels, row["document_id"], stage.labels)
+        )
+        for row in batch.read_locations(name).to_pylist()
+        if row["file"] is not None
+    }
+
+
+def _with_measures(
+    context: RunContext, name: StageName, batch: BatchRef, found: Mapping[str, tuple[str, str]]
+) -> BatchRef:
+    table = batch.read_locations(name)
+    ids = ids_of(table)
+    for column, part in (("measures_file", 0), ("measures_key", 1)):
+        values = pa.array([found[i][part] if i in found else None for i in ids], pa.string())
+        table = table.set_column(table.schema.get_field_index(column), LOCATIONS.field(column), values)
+    write_table(table, batch.locations[name], LOCATIONS)
+    return batch
