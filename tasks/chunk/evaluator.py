@@ -1,0 +1,159 @@
+"""Measures of the chunk stage."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.names import MetricStatus, StageName
+from tasks.chunk.cuts import HEADLINE, structure_cuts
+from tasks.chunk.evidence import evidence_fit, length, union
+from tasks.chunk.settings import ChunkSettings
+from tasks.documents.attribution import VERIFIED, Attribution, attribute
+from tasks.documents.offsets import RedactionMap
+from tasks.documents.quotes import locate
+from tasks.documents.raw_text import RawText, UnreadableError, read_raw
+from tasks.gold.kinds import QuestionsLabel
+from tasks.gold.labels import Labels
+from tasks.metrics.rows import MetricRows
+from tasks.stage import Evidence, RawBytes
+
+_EVIDENCE = ("evidence_recall", "evidence_precision", "evidence_iou", "evidence_ceiling")
+
+
+def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
+    """Metric rows of every document of the batch."""
+    rows = MetricRows(StageName.CHUNK)
+    for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
+        document_id = document["document_id"]
+        headings = _Headings(tables[StageName.PARSE], tables[StageName.NORMALIZE], tables[StageName.PII])
+        _attribution(rows, document_id, document["content_sha"], tables, made["chunks"], headings, evidence.raw)
+        _structure(rows, document_id, tables, made, headings)
+        _sizes(rows, document_id, tables[StageName.PARSE]["pages"], made["chunks"], settings)
+        _evidence(rows, document_id, tables[StageName.NORMALIZE]["text"], made["chunks"], evidence.labels)
+    return rows.table()
+
+
+class _Headings:
+    """The kept headings of a document, as parsed and as redacted."""
+
+    def __init__(self, parsed: Mapping[str, Any], normalized: Mapping[str, Any], redacted: Mapping[str, Any]) -> None:
+        self.elements = {element["element_id"]: element for element in parsed["elements"]}
+        place = {span["element_id"]: span for span in normalized["elements"]}
+        offsets = RedactionMap(redacted["spans"])
+        self.clean_of: dict[str, str] = {}
+        self._above: dict[int, list[str]] = {}
+        latest: dict[str, str | None] = {}
+        for element_id, element in self.elements.items():
+            above = [title for text in element["section_path"] if (title := latest.get(text)) is not None]
+            if element["kind"] == "heading":
+                title = None
+                if span := place.get(element_id):
+                    start, end = offsets.to_redacted(span["start"]), offsets.to_redacted(span["end"], end=True)
+                    title = " ".join(redacted["text"][start:end].split()) or None
+                    if title:
+                        self.clean_of[title] = normalized["text"][span["start"] : span["end"]]
+                        above = [*above, title]
+                latest[element["text"]] = title
+            self._above[element_id] = above
+
+    def path(self, element_id: int) -> list[str]:
+        """Redacted texts of the kept headings above the element, its own last if it is one."""
+        return self._above[element_id]
+
+
+def _attribution(
+    rows: MetricRows,
+    document_id: str,
+    content_sha: str,
+    tables: Mapping[StageName, dict[str, Any]],
+    chunks: Sequence[Mapping[str, Any]],
+    headings: _Headings,
+    raw_bytes: RawBytes,
+) -> None:
+    metric = "attribution_completeness"
+    try:
+        raw = read_raw(
+            raw_bytes.read(content_sha), tables[StageName.FETCH]["media_type"], tables[StageName.PARSE]["encoding"]
+        )
+    except UnreadableError:
+        rows.without_value(metric, document_id, MetricStatus.INVALID)
+        return
+    outcomes = Counter(_outcome(chunk, tables[StageName.NORMALIZE]["text"], raw, headings) for chunk in chunks if raw)
+    silent = outcomes[Attribution.NO_LETTERS] + outcomes[Attribution.NO_TEXT_LAYER]
+    checked = outcomes.total() - silent
+    if not checked:
+        rows.without_value(metric, document_id, MetricStatus.NOT_APPLICABLE)
+        return
+    rows.ratio(metric, document_id, sum(outcomes[outcome] for outcome in VERIFIED), checked)
+    for outcome, count in outcomes.items():
+        rows.ratio(metric, document_id, count, outcomes.total(), slice_of=("attribution", outcome.value))
+
+
+def _outcome(chunk: Mapping[str, Any], clean: str, raw: RawText, headings: _Headings) -> Attribution:
+    return attribute(
+        clean[chunk["start"] : chunk["end"]],
+        raw,
+        page_first=chunk["page_first"],
+        page_last=chunk["page_last"],
+        anchor=chunk["anchor"],
+        headings=[headings.clean_of.get(title, title) for title in chunk["section_path"]],
+    )
+
+
+def _structure(
+    rows: MetricRows,
+    document_id: str,
+    tables: Mapping[StageName, dict[str, Any]],
+    made: Mapping[str, Any],
+    headings: _Headings,
+) -> None:
+    normalized, chunks = tables[StageName.NORMALIZE], made["chunks"]
+    covered = union([(part["start"], part["end"]) for part in [*chunks, *made["dropped"]]])
+    rows.ratio("conservation", document_id, length(covered), len(normalized["text"]))
+    cut, total = structure_cuts(normalized["text"], headings.elements, normalized["elements"], chunks)
+    if sum(total[kind] for kind in HEADLINE):
+        rows.ratio(
+            "structure_cuts", document_id, sum(cut[kind] for kind in HEADLINE), sum(total[kind] for kind in HEADLINE)
+        )
+    else:
+        rows.without_value("structure_cuts", document_id, MetricStatus.NOT_APPLICABLE)
+    for kind, count in total.items():
+        rows.ratio("structure_cuts", document_id, cut[kind], count, slice_of=("structure", kind))
+    right = sum(chunk["section_path"] == headings.path(chunk["element_ids"][-1]) for chunk in chunks)
+    rows.ratio("hierarchy_preserved", document_id, right, len(chunks))
+
+
+def _sizes(
+    rows: MetricRows, document_id: str, pages: int, chunks: Sequence[Mapping[str, Any]], settings: ChunkSettings
+) -> None:
+    tokens = [chunk["tokens"] for chunk in chunks]
+    rows.value("tokens", document_id, max(tokens, default=None))
+    rows.value("tokens", document_id, median(tokens) if tokens else None, slice_of=("statistic", "p50"))
+    rows.ratio("truncated", document_id, sum(n > settings.max_tokens for n in tokens), len(tokens))
+    rows.ratio("chunks_per_page", document_id, len(tokens), pages)
+
+
+def _evidence(
+    rows: MetricRows, document_id: str, clean: str, chunks: Sequence[Mapping[str, Any]], labels: Labels
+) -> None:
+    if labels.is_stale(document_id, "questions"):
+        for metric in _EVIDENCE:
+            rows.without_value(metric, document_id, MetricStatus.STALE_LABEL)
+    label = labels.of(document_id, QuestionsLabel, "questions")
+    intervals = [(chunk["start"], chunk["end"]) for chunk in chunks]
+    for question in label.questions if label else ():
+        unit = question.question_id
+        found = [place for quote in question.evidence if (place := locate(clean, quote))]
+        if not found:
+            status = MetricStatus.LOST_UPSTREAM if question.evidence else MetricStatus.NOT_APPLICABLE
+            for metric in _EVIDENCE:
+                rows.without_value(metric, document_id, status, unit_id=unit)
+            continue
+        fit = evidence_fit(found, intervals)
+        rows.ratio("evidence_recall", document_id, fit.held, fit.evidence, unit_id=unit)
+        rows.ratio("evidence_precision", document_id, fit.held, fit.chunks, unit_id=unit)
+        rows.ratio("evidence_iou", document_id, fit.held, fit.evidence + fit.chunks - fit.held, unit_id=unit)
+        rows.value("evidence_ceiling", document_id, fit.ceiling, unit_id=unit)

@@ -1,0 +1,39 @@
+"""Settings of the chunk stage."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tasks.stage import StageSettings
+
+
+class ChunkSettings(StageSettings):
+    """How a document is cut into chunks."""
+
+    max_tokens: int = Field(
+        384, ge=32, le=8192, description="No chunk has more tokens than this, repeated prefix included."
+    )
+    min_tokens: int = Field(
+        64,
+        ge=0,
+        description="A chunk under this size takes in the beginning of the next element of its section, cut at a "
+        "sentence, row or line, rather than stand alone.",
+    )
+    overlap_tokens: int = Field(
+        0, ge=0, description="Up to this many tokens of the chunk before, of the same section, are repeated."
+    )
+    tokenizer: Literal["wordllama"] = Field(
+        "wordllama", description="The tokenizer that counts: the embedding model's."
+    )
+    table_header_rows: int = Field(
+        1,
+        ge=0,
+        le=10,
+        description="Leading rows repeated before each further part of a long table that marks no header cells itself.",
+    )
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> "ChunkSettings":
+        if self.min_tokens + self.overlap_tokens > self.max_tokens // 2:
+            raise ValueError("min_tokens + overlap_tokens must not exceed half of max_tokens")
+        return self

@@ -1,0 +1,117 @@
+"""Whether a passage stands where a chunk says: the verification rule, against a second reading of the raw bytes."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+
+from rapidfuzz import fuzz
+
+from tasks.documents.raw_text import RawText, lookup_key
+
+LEAST_CHARACTERS = 20
+PARTIAL_RATIO = 95.0
+BAG_OF_WORDS = 0.95
+
+_WORD = re.compile(r"\w+")
+_PROBE = 24
+_PROBES = 12
+
+
+class Attribution(StrEnum):
+    """How a passage was found at its place, or why not."""
+
+    EXACT = "exact"
+    PARTIAL = "partial"
+    REORDERED = "bag_of_words_reordered"
+    SHORT = "short"
+    FAILED = "failed"
+    NO_LETTERS = "no_letters"
+    NO_TEXT_LAYER = "no_text_layer"
+
+
+VERIFIED = frozenset((Attribution.EXACT, Attribution.PARTIAL, Attribution.REORDERED, Attribution.SHORT))
+
+
+def attribute(
+    passage: str,
+    raw: RawText,
+    *,
+    page_first: int | None = None,
+    page_last: int | None = None,
+    anchor: str | None = None,
+    headings: Sequence[str] = (),
+) -> Attribution:
+    """Looks a passage up at its claimed page(s) or anchor, and the headings of its section path before its end.
+
+    Compared are letters and digits only, after NFKC and case folding: containment; else a partial ratio of at least
+    95; else at least 0.95 of the passage's words (as a bag) are on these pages: another reading order. A passage under
+    20 such characters must be contained, and is `short`. Two outcomes say nothing: a passage without letters or digits
+    (`no_letters`), and one whose pages are scans without a text layer (`no_text_layer`).
+
+    >>> raw = RawText("chapteronethequickbrownfoxjumpsover", ("Chapter one. The quick brown fox jumps over",))
+    >>> attribute("the quick brown\\nfox jumps", raw, headings=["Chapter one"]).value
+    'exact'
+    >>> attribute("the quick brown fox jumps", raw, headings=["Chapter two"]).value
+    'failed'
+    """
+    key = lookup_key(passage)
+    if not key:
+        return Attribution.NO_LETTERS
+    start, end = raw.page_range(page_first, page_last)
+    if page_first is not None and page_last is not None and raw.scanned.issuperset(range(page_first, page_last + 1)):
+        return Attribution.NO_TEXT_LAYER
+    if anchor is not None and not raw.page_starts:
+        if anchor not in raw.anchors:
+            return Attribution.FAILED
+        start = raw.anchors[anchor]
+    found, stop = _find(passage, key, raw, start, end, page_first, page_last)
+    if found not in VERIFIED:
+        return found
+    for heading in filter(None, map(lookup_key, headings)):
+        if not 0 <= raw.key.find(heading) <= stop:
+            return Attribution.FAILED
+    return found
+
+
+def _find(
+    passage: str, key: str, raw: RawText, start: int, end: int, page_first: int | None, page_last: int | None
+) -> tuple[Attribution, int]:
+    """How the passage was found in raw.key[start:end], and where the place ends at the latest."""
+    position = raw.key.find(key, start, end)
+    if position >= 0:
+        return Attribution.SHORT if len(key) < LEAST_CHARACTERS else Attribution.EXACT, position + len(key)
+    if len(key) < LEAST_CHARACTERS or start >= end:
+        return Attribution.FAILED, 0
+    if _partial_ratio(key, raw.key[start:end]) >= PARTIAL_RATIO:
+        return Attribution.PARTIAL, end
+    wanted = _words(passage)
+    there = _words(raw.text_of(page_first, page_last))
+    if (wanted & there).total() >= BAG_OF_WORDS * wanted.total():
+        return Attribution.REORDERED, end
+    return Attribution.FAILED, 0
+
+
+def _partial_ratio(key: str, text: str) -> float:
+    """rapidfuzz's partial ratio against the window of `text` that probes of the key point to; 0 without one.
+
+    Every probe of the key that occurs in the text votes for where the key would begin. At a ratio of 95 some probe of
+    24 characters among 12 is all but certain to be whole, and one window costs a page's length less than all of them.
+    """
+    votes: Counter[int] = Counter()
+    step = max(1, (len(key) - _PROBE) // _PROBES)
+    for offset in range(0, max(1, len(key) - _PROBE + 1), step):
+        position = text.find(key[offset : offset + _PROBE])
+        if position >= 0:
+            votes[(position - offset) // 64] += 1
+    if not votes:
+        return 0.0
+    slack = 64 + len(key) // 20
+    begin = max(0, votes.most_common(1)[0][0] * 64 - slack)
+    window = text[begin : begin + len(key) + 2 * slack + 64]
+    return float(fuzz.partial_ratio(key, window, score_cutoff=PARTIAL_RATIO))
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))

@@ -1,0 +1,241 @@
+"""A second reading of raw bytes, by other parsers than those of the parse stage, to check claims about places.
+
+PDF by PDFium, HTML by the standard library's tokenizer, Office Open XML by its text nodes, everything textual by
+decoding and taking markup off lightly. The reading is made for looking passages up, not for showing.
+"""
+
+import codecs
+import io
+import re
+import threading
+import unicodedata
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+_PDFIUM = threading.Lock()
+"""PDFium is not thread-safe, and batches run in two threads."""
+
+_OFFICE_PART = re.compile(
+    r"word/(document|footnotes|endnotes|header\d*|footer\d*)\.xml|ppt/(slides|notesSlides)/[^/]+\.xml"
+    r"|xl/(sharedStrings|worksheets/[^/]+)\.xml"
+)
+_OFFICE_LIMIT = 64 * 1024 * 1024
+_TEXTUAL = ("application/json", "application/xml", "application/x-ndjson")
+_NOT_KEY = re.compile(r"[\W_]+")
+_META_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_MARKDOWN_LINK = re.compile(r"(!?\[[^\]\n]*\])\([^)\n]*\)")
+_HTML_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
+
+
+class UnreadableError(Exception):
+    """The second parser cannot read these bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawText:
+    """The second reading, as a lookup key: see `lookup_key`.
+
+    `key` is the whole document; `page_starts[i]` is where page i + 1 begins in it (empty for formats without pages).
+    `anchors` gives where in the key an HTML id stands. `pages` is the text as read.
+    """
+
+    key: str
+    pages: tuple[str, ...]
+    page_starts: tuple[int, ...] = ()
+    anchors: Mapping[str, int] = field(default_factory=dict)
+    scanned: frozenset[int] = frozenset()
+    """Pages (from 1) without a text layer that show an image."""
+
+    def page_range(self, first: int | None, last: int | None) -> tuple[int, int]:
+        """[start, end) of the key for these pages (from 1); everything where there are no pages or none are named.
+
+        Pages that do not exist give an empty range.
+        """
+        if not self.page_starts or first is None or last is None:
+            return 0, len(self.key)
+        starts = (*self.page_starts, len(self.key))
+        if not 1 <= first <= last < len(starts):
+            return 0, 0
+        return starts[first - 1], starts[last]
+
+    def text_of(self, first: int | None, last: int | None) -> str:
+        """The text as read of these pages."""
+        if not self.page_starts or first is None or last is None:
+            return "\n".join(self.pages)
+        return "\n".join(self.pages[first - 1 : last])
+
+
+def lookup_key(text: str) -> str:
+    """NFKC, case folded, letters and digits only.
+
+    >>> lookup_key("The ﬁrst tempera-\\nture: 5,360 kWh")
+    'thefirsttemperature5360kwh'
+    """
+    return _NOT_KEY.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def read_raw(data: bytes, media_type: str, encoding: str | None = None) -> RawText | None:
+    """The second reading of a document; null for media types that have no second parser (images, archives).
+
+    `encoding` is what the parse stage decoded by; it is tried only after what the bytes themselves declare, and UTF-8.
+
+    Raises:
+        UnreadableError: this parser cannot read the bytes.
+    """
+    if media_type == "application/pdf":
+        return _pdf(data)
+    if media_type in ("text/html", "application/xhtml+xml"):
+        return _html(decode(data, encoding, html=True))
+    if media_type.startswith("application/vnd.openxmlformats-officedocument."):
+        return _one_page(_office(data))
+    if media_type == "text/markdown":
+        text = _MARKDOWN_LINK.sub(r"\1", decode(data, encoding))
+        return _one_page(unescape(_HTML_TAG.sub("", text)))
+    if media_type.startswith("text/") or media_type in _TEXTUAL:
+        return _one_page(decode(data, encoding))
+    return None
+
+
+def decode(data: bytes, encoding: str | None = None, *, html: bool = False) -> str:
+    """Text of bytes: by byte order mark, declaration (HTML), UTF-8, then `encoding`, at last Windows-1252."""
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF32_LE, "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if data.startswith(mark):
+            return data.decode(name, "replace")
+    declared = _META_CHARSET.search(data, 0, 4096) if html else None
+    candidates = [declared.group(1).decode("ascii", "ignore") if declared else None, "utf-8", encoding, "cp1252"]
+    for candidate in filter(None, candidates):
+        try:
+            return data.decode(candidate)
+        except (LookupError, UnicodeDecodeError):
+            continue
+    return data.decode("cp1252", "replace")
+
+
+def _one_page(text: str) -> RawText:
+    return RawText(lookup_key(text), (text,))
+
+
+def _pdf(data: bytes) -> RawText:
+    import pypdfium2
+    import pypdfium2.raw as raw_api
+
+    pages: list[str] = []
+    scanned: set[int] = set()
+    with _PDFIUM:
+        try:
+            document = pypdfium2.PdfDocument(data)
+        except pypdfium2.PdfiumError as error:
+            raise UnreadableError(str(error)) from error
+        try:
+            for number in range(len(document)):
+                try:
+                    page = document[number]
+                except pypdfium2.PdfiumError:
+                    pages.append("")
+                    continue
+                text_page = page.get_textpage()
+                # PDFium gives U+FFFE (or U+0002) for a hyphen at a line end; the key leaves both out.
+                pages.append(text_page.get_text_bounded())
+                text_page.close()
+                if not pages[-1].strip() and any(page.get_objects(filter=[raw_api.FPDF_PAGEOBJ_IMAGE])):
+                    scanned.add(number + 1)
+                page.close()
+        finally:
+            document.close()
+    keys = [lookup_key(page) for page in pages]
+    starts, position = [], 0
+    for key in keys:
+        starts.append(position)
+        position += len(key)
+    return RawText("".join(keys), tuple(pages), tuple(starts), scanned=frozenset(scanned))
+
+
+class _Tokenizer(HTMLParser):
+    """Collects text and where ids stand in it; scripts, styles and templates are not text."""
+
+    _SILENT = frozenset(("script", "style", "template"))
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self.ids: dict[str, int] = {}
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Notes ids; enters what is not text."""
+        if tag in self._SILENT:
+            self._silent += 1
+        for name, value in attrs:
+            if value and (name == "id" or (name == "name" and tag == "a")):
+                self.ids.setdefault(value, len(self.parts))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leaves what is not text."""
+        if tag in self._SILENT and self._silent:
+            self._silent -= 1
+
+    def handle_data(self, data: str) -> None:
+        """Text."""
+        if not self._silent:
+            self.parts.append(data)
+
+
+def _html(source: str) -> RawText:
+    tokenizer = _Tokenizer()
+    tokenizer.feed(source)
+    tokenizer.close()
+    starts, position = [], 0
+    keys = []
+    for part in tokenizer.parts:
+        key = lookup_key(part)
+        starts.append(position)
+        position += len(key)
+        keys.append(key)
+    starts.append(position)
+    anchors = {name: starts[index] for name, index in tokenizer.ids.items()}
+    return RawText("".join(keys), (" ".join(tokenizer.parts),), anchors=anchors)
+
+
+def _office(data: bytes) -> str:
+    """All text nodes of an Office Open XML file, paragraphs and cells apart, in the order of its parts."""
+    lines: list[str] = []
+    budget = _OFFICE_LIMIT
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in sorted(filter(_OFFICE_PART.fullmatch, archive.namelist()), key=_natural):
+                with archive.open(name) as part:
+                    content = part.read(budget + 1)
+                budget -= len(content)
+                if budget < 0:
+                    raise UnreadableError("the unpacked text parts are over the limit")
+                lines += _office_lines(content)
+    except (zipfile.BadZipFile, ElementTree.ParseError, NotImplementedError, RuntimeError) as error:
+        raise UnreadableError(str(error)) from error
+    return "\n".join(lines)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _office_lines(content: bytes) -> list[str]:
+    lines: list[str] = []
+    line: list[str] = []
+    for _, node in ElementTree.iterparse(io.BytesIO(content), events=("end",)):  # noqa: S314
+        tag = node.tag.rpartition("}")[2]
+        if tag == "t" or (tag == "v" and node.text):
+            line.append(node.text or "")
+        elif tag in ("p", "si", "c") and line:
+            lines.append("".join(line))
+            line = []
+    return [*lines, "".join(line)]
