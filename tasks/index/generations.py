@@ -1,0 +1,241 @@
+"""Generations of the index and the one that is live: `live.json`, and the record of every change of it.
+
+`live.json` is replaced as a whole, so a reader sees the old or the new generation and nothing between. Each change
+is written to `generations.jsonl` first, with a number that counts up; a line counts once `live.json` has reached its
+number. A promoter killed between the two has changed nothing, and its line is overruled by the next one.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from tasks.errors import RunError
+from tasks.lake.files import write_json
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One built index: a version of a table. `embedding` is the model that made its vectors, as name@version."""
+
+    table: str
+    version: int
+    run_id: str
+    dimension: int
+    embedding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The generation that users search, the verdict that let it in, and when it went live."""
+
+    generation: Generation
+    verdict_digest: str
+    flipped_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What separates live from a target: documents to write, documents to remove, and whether the table is new."""
+
+    write: tuple[str, ...]
+    remove: tuple[str, ...]
+    new_table: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A built generation that is not live, and the live generation that it was made from."""
+
+    generation: Generation
+    baseline: Live | None
+    documents_written: int
+    documents_removed: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    number: int
+    action: str
+    live: Live
+
+
+class Generations:
+    """The record of what is and was live. Changes happen under a lock that ends with its process."""
+
+    def __init__(self, root: Path, lock_seconds: float) -> None:
+        self._live_path = root / "live.json"
+        self._log_path = root / "generations.jsonl"
+        self._lock_path = root / "live.lock"
+        self._lock_seconds = lock_seconds
+
+    def live(self) -> Live | None:
+        """The generation in use, or null before the first promotion.
+
+        Raises:
+            RunError: `live.json` is there and cannot be read.
+        """
+        entry = self._current()
+        return None if entry is None else entry.live
+
+    def number(self) -> int:
+        """How many changes of live there have been."""
+        entry = self._current()
+        return 0 if entry is None else entry.number
+
+    def history(self) -> list[Live]:
+        """All that was live, oldest first; a rollback adds the generation it went back to once more."""
+        return [entry.live for entry in self._entries()]
+
+    def standing(self) -> list[Live]:
+        """Live and the generations that rollbacks would lead to, oldest first. What was rolled back is not in it."""
+        stack: list[Live] = []
+        for entry in self._entries():
+            if entry.action == "rollback":
+                stack.pop()
+            else:
+                stack.append(entry.live)
+        return stack
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keeps live as it is for as long as it is held.
+
+        Raises:
+            RunError: another process has held it for longer than the setting allows.
+        """
+        with held(self._lock_path, self._lock_seconds, "changes which generation is live"):
+            yield
+
+    def promote(self, generation: Generation, *, expected: Live | None, verdict_digest: str) -> Live:
+        """Makes a generation live; call it under `lock`.
+
+        Raises:
+            RunError: live is not what the verdict was given against, or the verdict was used before.
+        """
+        self._refuse_unless(expected)
+        if any(entry.action == "promote" and entry.live.verdict_digest == verdict_digest for entry in self._entries()):
+            raise RunError(
+                f"the verdict {verdict_digest[:12]} was used for a promotion before",
+                remedy="a verdict promotes once; start a new run and promote with its verdict",
+            )
+        return self._write("promote", generation, verdict_digest)
+
+    def roll_back(self, *, expected: Live) -> Live:
+        """Makes the generation before live the live one again; call it under `lock`.
+
+        Raises:
+            RunError: live is not `expected`, or nothing was live before it.
+        """
+        self._refuse_unless(expected)
+        standing = self.standing()
+        if len(standing) < 2:
+            raise RunError(
+                f"no generation was live before that of run {expected.generation.run_id}",
+                remedy="there is nothing to roll back to; promote a new run instead",
+            )
+        target = standing[-2]
+        return self._write("rollback", target.generation, target.verdict_digest)
+
+    def _refuse_unless(self, expected: Live | None) -> None:
+        found = self.live()
+        if found != expected:
+            raise RunError(
+                f"live is {_name(found)}, not {_name(expected)} as expected: it was changed in the meantime",
+                remedy="look at `corpusgate status`, then run again so that the verdict is given against what is live",
+            )
+
+    def _write(self, action: str, generation: Generation, verdict_digest: str) -> Live:
+        live = Live(generation, verdict_digest, datetime.now(UTC))
+        record = {
+            "number": self.number() + 1,
+            "action": action,
+            "generation": asdict(generation),
+            "verdict_digest": verdict_digest,
+            "flipped_at": live.flipped_at.isoformat(),
+        }
+        with self._log_path.open("a", encoding="utf-8") as log:
+            # The leading line end closes a line that a killed writer left torn.
+            log.write("\n" + json.dumps(record, sort_keys=True) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
+        write_json(self._live_path, record)
+        sync_folder(self._live_path.parent)
+        return live
+
+    def _current(self) -> _Entry | None:
+        try:
+            text = self._live_path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        try:
+            return _entry(json.loads(text))
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunError(
+                f"{self._live_path} cannot be read: {error}",
+                remedy=f"restore it from the last line of {self._log_path.name} that names a generation you trust",
+            ) from error
+
+    def _entries(self) -> list[_Entry]:
+        last = self.number()
+        found: dict[int, _Entry] = {}
+        if last:
+            for line in self._log_path.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = _entry(json.loads(line))
+                except ValueError:
+                    continue  # an empty line, or one torn by a kill: its number was never reached
+                if entry.number <= last:
+                    found[entry.number] = entry
+        return [found[number] for number in sorted(found)]
+
+
+@contextmanager
+def held(path: Path, seconds: float, doing: str) -> Iterator[None]:
+    """Holds a lock file; the operating system frees it when the process ends, however it ends.
+
+    Raises:
+        RunError: another process holds it for longer than `seconds`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout as error:
+        raise RunError(
+            f"another process {doing} ({path} has been locked for {seconds:g} s)",
+            remedy="wait for it to end, or stop it, then give the same command again",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def sync_folder(folder: Path) -> None:
+    """Flushes a folder's own entries, without which a rename may be lost with the power."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows flushes the entry with the file
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _entry(record: dict[str, Any]) -> _Entry:
+    live = Live(
+        Generation(**record["generation"]), record["verdict_digest"], datetime.fromisoformat(record["flipped_at"])
+    )
+    return _Entry(record["number"], record["action"], live)
+
+
+def _name(live: Live | None) -> str:
+    return "nothing" if live is None else f"the generation of run {live.generation.run_id}"

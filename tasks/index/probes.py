@@ -1,0 +1,158 @@
+"""Probing the index: does approximate search find what exact search finds, and nothing that it must not?"""
+
+from collections.abc import Iterable
+from itertools import permutations
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.names import Cohort, MetricStatus
+from tasks.index.reconciliation import Inventory
+from tasks.index.settings import IndexSettings
+from tasks.metrics.rows import MetricRows
+from tasks.stage import CorpusEvidence, IndexView
+
+RECALL_AT = 10
+"""The k of `ann_recall_at_k`."""
+_PROBE_WORDS = 24
+_SAME_SCORE = 1e-5
+
+
+def ann_recall(rows: MetricRows, view: IndexView, inventory: Inventory) -> None:
+    """Writes `ann_recall_at_k`: a row per probe, the probe itself left out of both answers.
+
+    A hit as near as the k-th exact one counts also when it is another chunk (equal texts have equal vectors).
+    """
+    if view.indexed_vectors() < inventory.rows or inventory.rows <= RECALL_AT:
+        rows.without_value("ann_recall_at_k", None, MetricStatus.NOT_APPLICABLE)
+        return
+    probes = _stored(view, inventory.probes, ["vector"])
+    matrix = np.array([probe["vector"] for probe in probes], np.float32)
+    exact = _nearest(view, matrix, RECALL_AT + 1)
+    for probe, (ids, scores) in zip(probes, exact, strict=True):
+        others = [(i, s) for i, s in zip(ids, scores, strict=True) if i != probe["chunk_id"]][:RECALL_AT]
+        names, worst = {i for i, _ in others}, others[-1][1]
+        found = view.search_vector(probe["vector"], RECALL_AT + 1, exact=False)
+        hits = [(i, score) for i, score in found if i != probe["chunk_id"]][:RECALL_AT]
+        good = sum(i in names or score >= worst - _SAME_SCORE for i, score in hits)
+        rows.ratio("ann_recall_at_k", probe["document_id"], float(good), float(RECALL_AT), unit_id=probe["chunk_id"])
+
+
+def deleted_still_found(
+    rows: MetricRows, evidence: CorpusEvidence, view: IndexView, inventory: Inventory, settings: IndexSettings
+) -> None:
+    """Writes `deleted_still_found`: per deleted document, the probes that find it / probes.
+
+    Every one is looked up by its id. Where live still knows it, its first chunk's title, words and vector are
+    searched for as well, for a seeded sample of the deleted documents.
+    """
+    cohorts = zip(
+        evidence.documents.column("document_id").to_pylist(),
+        evidence.documents.column("cohort").to_pylist(),
+        strict=True,
+    )
+    deleted = sorted(document_id for document_id, cohort in cohorts if cohort == Cohort.DELETED)
+    if not deleted:
+        rows.without_value("deleted_still_found", None, MetricStatus.NOT_APPLICABLE)
+        return
+    sample = Random(settings.probe_seed).sample(deleted, min(len(deleted), settings.deleted_probes))  # noqa: S311
+    known: dict[str, list[dict[str, Any]]] = {}
+    if evidence.live is not None:
+        for table in evidence.live.rows(["document_id", "chunk_id", "title", "text", "vector"], sample):
+            for row in table.to_pylist():
+                known.setdefault(row["document_id"], []).append(row)
+    for document_id in deleted:
+        found = [document_id in inventory.documents]
+        if document_id in known:
+            gone = {row["chunk_id"] for row in known[document_id]}
+            found += [bool(gone & answer) for answer in _answers(view, known[document_id][0], None)]
+        rows.ratio("deleted_still_found", document_id, float(sum(found)), float(len(found)))
+
+
+def access_violations(
+    rows: MetricRows, evidence: CorpusEvidence, view: IndexView, inventory: Inventory, settings: IndexSettings
+) -> None:
+    """Writes `access_violations`: searches under one tenant for what another has, that return a foreign document.
+
+    Whose a document is, the plan says, not the stored row: a row stored under a wrong tenant is a violation too.
+    """
+    owner = dict(
+        zip(
+            evidence.documents.column("document_id").to_pylist(),
+            evidence.documents.column("tenant").to_pylist(),
+            strict=True,
+        )
+    )
+    owned: dict[str, list[tuple[str, str]]] = {}
+    for stored_tenant, probes in inventory.tenant_probes.items():
+        for chunk_id, document_id in probes:
+            owned.setdefault(owner.get(document_id, stored_tenant), []).append((chunk_id, document_id))
+    tenants = sorted(set(owned) | set(inventory.tenant_probes))
+    if len(tenants) < 2:
+        rows.without_value("access_violations", None, MetricStatus.NOT_APPLICABLE)
+        return
+    pairs = [(asking, other) for asking, other in permutations(tenants, 2) if other in owned]
+    pairs = Random(settings.probe_seed).sample(pairs, min(len(pairs), settings.access_pairs))  # noqa: S311
+    wanted = sorted({probe for _, other in pairs for probe in owned[other][: settings.access_probes]})
+    texts = {(row["chunk_id"], row["document_id"]): row for row in _stored(view, wanted, ["title", "text", "vector"])}
+    answers: dict[str, list[set[str]]] = {}
+    for asking, other in pairs:
+        for probe in owned[other][: settings.access_probes]:
+            answers.setdefault(asking, []).extend(_answers(view, texts[probe], asking))
+    foreign = _foreign_chunks(view, {i for sets in answers.values() for found in sets for i in found}, owner)
+    total = [
+        (asking, sum(any(asking not in foreign.get(i, {asking}) for i in found) for found in sets), len(sets))
+        for asking, sets in sorted(answers.items())
+    ]
+    for asking, violations, probes_made in total:
+        rows.ratio("access_violations", None, float(violations), float(probes_made), slice_of=("asking_tenant", asking))
+    rows.ratio("access_violations", None, float(sum(v for _, v, _ in total)), float(sum(n for _, _, n in total)))
+
+
+def _answers(view: IndexView, row: dict[str, Any], tenant: str | None) -> list[set[str]]:
+    """Chunk ids that the keyword search and the vector search give for a row's own words and vector."""
+    query = " ".join([row["title"] or "", *row["text"].split()[:_PROBE_WORDS]])
+    return [
+        {chunk_id for chunk_id, _ in view.search_text(query, RECALL_AT, tenant=tenant)},
+        {chunk_id for chunk_id, _ in view.search_vector(row["vector"], RECALL_AT, exact=False, tenant=tenant)},
+    ]
+
+
+def _foreign_chunks(view: IndexView, chunk_ids: set[str], owner: dict[str, str]) -> dict[str, set[str]]:
+    """The tenants that own these chunks: by the plan, and as stored where the plan does not know the document."""
+    found: dict[str, set[str]] = {}
+    for table in view.rows(["chunk_id", "document_id", "tenant"]):
+        hits = table.filter(pc.is_in(table.column("chunk_id"), pa.array(sorted(chunk_ids), pa.string())))
+        for row in hits.to_pylist():
+            found.setdefault(row["chunk_id"], set()).add(owner.get(row["document_id"], row["tenant"]))
+    return found
+
+
+def _stored(view: IndexView, probes: Iterable[tuple[str, str]], columns: list[str]) -> list[dict[str, Any]]:
+    """The stored rows of these (chunk id, document id), sorted by both."""
+    wanted = set(probes)
+    found = {}
+    for table in view.rows(["chunk_id", "document_id", *columns], sorted({document_id for _, document_id in wanted})):
+        for row in table.to_pylist():
+            if (row["chunk_id"], row["document_id"]) in wanted:
+                found[row["chunk_id"], row["document_id"]] = row
+    return [found[key] for key in sorted(found)]
+
+
+def _nearest(view: IndexView, probes: np.ndarray[Any, Any], k: int) -> list[tuple[list[str], list[float]]]:
+    """The k most similar stored rows of each probe by cosine, from one pass over all vectors."""
+    probes = probes / np.linalg.norm(probes, axis=1, keepdims=True)
+    best_ids = np.full((len(probes), k), "", dtype=object)
+    best = np.full((len(probes), k), -np.inf, np.float32)
+    for table in view.rows(["chunk_id", "vector"]):
+        vectors = table.column("vector").combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+        scores = probes @ (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).T
+        ids = np.array(table.column("chunk_id").to_pylist(), dtype=object)
+        best = np.hstack([best, scores])
+        best_ids = np.hstack([best_ids, np.broadcast_to(ids, scores.shape)])
+        order = np.argsort(-best, axis=1, kind="stable")[:, :k]
+        best, best_ids = np.take_along_axis(best, order, 1), np.take_along_axis(best_ids, order, 1)
+    return [(list(ids), list(scores)) for ids, scores in zip(best_ids, best.tolist(), strict=True)]

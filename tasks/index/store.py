@@ -1,0 +1,373 @@
+"""The index in LanceDB tables: a candidate beside live, promotion, rollback, and what may be deleted.
+
+A table is a folder of immutable files; a generation is one of its versions, kept alive by a tag. A candidate is made
+by restoring live's version as the table's newest and changing that, so bytes written follow the change, and neither
+a rejected candidate nor a killed build leaves a row in the next.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.stages import INDEX_ROWS
+from tasks.errors import RunError
+from tasks.index.generations import Candidate, Generation, Generations, Live, Pending, held, sync_folder
+from tasks.index.search import TEXT_INDEX, VECTOR_INDEX, LanceView, among
+from tasks.index.settings import IndexSettings
+
+TABLE_FORMAT = 1
+"""Raised when the columns or the way of indexing text change: the next build then makes a new table."""
+
+_HEAD = "head"
+_ROWS_PER_PARTITION = 1_000_000
+
+
+class LanceIndex:
+    """All generations of one index under one folder. Readers need no lock; writers exclude one another."""
+
+    def __init__(self, root: Path, settings: IndexSettings) -> None:
+        self._root = root
+        self._settings = settings
+        self._generations = Generations(root, settings.lock_seconds)
+
+    def live(self) -> Live | None:
+        """The generation in use, or null before the first promotion."""
+        return self._generations.live()
+
+    def history(self) -> list[Live]:
+        """All that was live, oldest first, rollbacks included."""
+        return self._generations.history()
+
+    def open(self, generation: Generation) -> LanceView:
+        """A view pinned to this generation.
+
+        Raises:
+            RunError: its files are gone.
+        """
+        return LanceView(self._dataset(generation.table, generation.version), self._settings)
+
+    def open_live(self) -> LanceView | None:
+        """A view of what is live now, or null where nothing is; a promotion in the meantime does no harm."""
+        while True:
+            live = self.live()
+            if live is None:
+                return None
+            try:
+                return self.open(live.generation)
+            except RunError:
+                if self.live() == live:
+                    raise
+
+    def pending(self, target: pa.Table, *, dimension: int, embedding: str) -> Pending:
+        """What separates live from `target` (document_id, index_key of every document that should be indexed).
+
+        Both lists are sorted. Another model, dimension or table format calls for a new table: then all documents
+        are to be written and none is to be removed.
+        """
+        return self._pending(self._base(dimension, embedding), target)
+
+    def build(
+        self, run_id: str, target: pa.Table, rows: Iterable[pa.Table], *, dimension: int, embedding: str
+    ) -> Candidate:
+        """Makes the generation that holds exactly the documents of `target`, beside live.
+
+        `rows` are `INDEX_ROWS` with a `vector` column, streamed, for pending documents only.
+
+        Raises:
+            RunError: rows of a document that is not pending, rows that break the schema, or another builder at work.
+        """
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", run_id):
+            raise RunError(f"run id {run_id!r} cannot name a table", remedy="use letters, digits, - and _")
+        with self._writing():
+            self._sweep()
+            started = time.time()
+            number, baseline = self._generations.number(), self.live()
+            base = self._base(dimension, embedding)
+            pending = self._pending(base, target)
+            if base is None:
+                dataset = self._create(f"chunks-v{TABLE_FORMAT}-{run_id}-{number}", dimension)
+            else:
+                dataset = self._restore(base.table, base.version)
+                for predicate in among("document_id", [*pending.write, *pending.remove]):
+                    dataset.delete(predicate)
+            written = self._insert(dataset, rows, set(pending.write), row_schema(dimension))
+            self._index(dataset)
+            table = Path(dataset.uri).stem
+            generation = Generation(table, dataset.version, run_id, dimension, embedding)
+            _tag(dataset, f"candidate.{number}.{run_id}", dataset.version)
+            _flush(self._path(table), started)
+            return Candidate(generation, baseline, written, len(pending.remove), dataset.count_rows())
+
+    def flip(self, candidate_generation: Generation, *, expected: Live | None, verdict_digest: str) -> Live:
+        """Makes a candidate live, atomically and durably.
+
+        Raises:
+            RunError: live is no longer `expected`, the verdict was used before, or the candidate's files are gone.
+        """
+        with self._generations.lock():
+            self._dataset(candidate_generation.table, candidate_generation.version)
+            return self._generations.promote(candidate_generation, expected=expected, verdict_digest=verdict_digest)
+
+    def rollback(self, *, expected: Live) -> Live:
+        """Makes the generation that was live before `expected` live again, with the verdict it once passed with.
+
+        Raises:
+            RunError: live is no longer `expected`, nothing was live before it, or that generation was collected.
+        """
+        with self._generations.lock():
+            standing = self._generations.standing()
+            if len(standing) > 1:
+                self._dataset(standing[-2].generation.table, standing[-2].generation.version)
+            return self._generations.roll_back(expected=expected)
+
+    def drop(self, generation: Generation) -> None:
+        """Gives up a rejected candidate: its rows are in no later one, and its files go with the next `collect`.
+
+        Raises:
+            RunError: it is live, or a rollback could lead to it.
+        """
+        with self._writing(), self._generations.lock():
+            if any(_same(generation, live.generation) for live in self._generations.standing()):
+                raise RunError(
+                    f"the generation of run {generation.run_id} is live or was",
+                    remedy="roll back first; older generations are deleted by their number, not one by one",
+                )
+            if self._path(generation.table).exists():
+                dataset = self._dataset(generation.table)
+                for name, version in _tags(dataset).items():
+                    if version == generation.version:
+                        dataset.tags.delete(name)
+
+    def collect(self, keep: int) -> int:
+        """Deletes the files of all but live, the `keep` - 1 generations before it, and candidates still to be judged.
+
+        A candidate whose baseline is no longer live cannot be promoted any more and goes. Returns the bytes freed.
+        """
+        if keep < 1:
+            raise ValueError("live is always kept: keep must be at least 1")
+        with self._writing(), self._generations.lock():
+            kept = {(at.generation.table, at.generation.version) for at in self._generations.standing()[-keep:]}
+            before = sum(_size(path) for path in self._tables())
+            for path in self._tables():
+                self._collect_table(path, kept)
+            return before - sum(_size(path) for path in self._tables())
+
+    def _collect_table(self, path: Path, kept: set[tuple[str, int]]) -> None:
+        number, dataset = self._generations.number(), self._dataset(path.stem)
+        head = dataset.latest_version
+        for name, version in _tags(dataset).items():
+            judged_yet = name.startswith(f"candidate.{number}.")
+            if not (judged_yet or (path.stem, version) in kept or (name == _HEAD and version == head)):
+                dataset.tags.delete(name)
+        alive = _tags(dataset)
+        versions = [version for name, version in alive.items() if name != _HEAD]
+        if not versions:
+            shutil.rmtree(path)
+            return
+        if head not in alive.values():
+            # The newest version is never cleaned; it must not be the one that was given up.
+            dataset = self._restore(path.stem, max(versions))
+            _tag(dataset, _HEAD, dataset.version)
+        _clean(dataset)
+
+    def _sweep(self) -> None:
+        """Removes what a killed build left: tables without a tag, and versions after the last tagged one."""
+        for path in self._tables():
+            try:
+                dataset = self._dataset(path.stem)
+            except RunError:
+                shutil.rmtree(path)  # killed before its first version was whole
+                continue
+            tagged = _tags(dataset).values()
+            if not tagged:
+                shutil.rmtree(path)
+            elif dataset.latest_version not in tagged:
+                _clean(self._restore(path.stem, max(tagged)))
+
+    def _base(self, dimension: int, embedding: str) -> Generation | None:
+        live = self.live()
+        if live is None or (live.generation.dimension, live.generation.embedding) != (dimension, embedding):
+            return None
+        if not live.generation.table.startswith(f"chunks-v{TABLE_FORMAT}-"):
+            return None
+        return live.generation
+
+    def _pending(self, base: Generation | None, target: pa.Table) -> Pending:
+        wanted = dict(
+            zip(target.column("document_id").to_pylist(), target.column("index_key").to_pylist(), strict=True)
+        )
+        if base is None:
+            return Pending(tuple(sorted(wanted)), (), new_table=True)
+        present = stored_keys(self.open(base))
+        return Pending(
+            tuple(sorted(i for i, key in wanted.items() if present.get(i) != {key})),
+            tuple(sorted(present.keys() - wanted.keys())),
+            new_table=False,
+        )
+
+    def _create(self, table: str, dimension: int) -> Any:
+        lance = _lance()
+        path = self._path(table)
+        if path.exists():
+            shutil.rmtree(path)  # an earlier attempt of the same run; live has another table or there is none
+        schema = row_schema(dimension)
+        dataset = lance.write_dataset(schema.empty_table(), path, schema=schema)
+        dataset.create_scalar_index("document_id", "BTREE", name="document_id_idx")
+        dataset.create_scalar_index("tenant", "BITMAP", name="tenant_idx")
+        dataset.create_scalar_index(
+            "text",
+            "INVERTED",
+            name=TEXT_INDEX,
+            base_tokenizer="icu/split",
+            with_position=True,
+            stem=False,
+            remove_stop_words=False,
+            lower_case=True,
+            ascii_folding=True,
+            max_token_length=None,
+        )
+        return dataset
+
+    def _insert(self, dataset: Any, rows: Iterable[pa.Table], allowed: set[str], schema: pa.Schema) -> int:
+        written: set[str] = set()
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for table in rows:
+                if not table.num_rows:
+                    continue
+                ids = set(pc.unique(table.column("document_id")).to_pylist())
+                if not ids <= allowed:
+                    raise RunError(
+                        f"rows of {len(ids - allowed)} documents that are not pending, such as {min(ids - allowed)}",
+                        remedy="this is a defect of the caller; please report it with this message",
+                    )
+                written.update(ids)
+                try:
+                    yield from table.select(schema.names).cast(schema).to_batches()
+                except (pa.ArrowInvalid, KeyError, ValueError) as error:
+                    raise RunError(
+                        f"index rows of document {min(ids)} break the schema: {error}",
+                        remedy="this is a defect of the stage that made them; please report it with this message",
+                    ) from error
+
+        stream = batches()
+        first = next(stream, None)
+        if first is not None:
+            dataset.insert(pa.RecordBatchReader.from_batches(schema, _chain(first, stream)))
+        return len(written)
+
+    def _index(self, dataset: Any) -> None:
+        """Extends every index over the new rows, and puts small parts together once there are many."""
+        if len(dataset.get_fragments()) > self._settings.compact_after:
+            dataset.optimize.compact_files()
+        described = {d.name: len(d.segments) for d in dataset.describe_indices()}
+        parts = max(described.values())
+        dataset.optimize.optimize_indices(num_indices_to_merge=parts if parts >= self._settings.merge_after else 0)
+        rows = dataset.count_rows()
+        if VECTOR_INDEX not in described and rows >= self._settings.ann_min_rows:
+            dataset.create_index(
+                "vector",
+                "IVF_HNSW_SQ",
+                name=VECTOR_INDEX,
+                metric="cosine",
+                num_partitions=max(1, rows // _ROWS_PER_PARTITION),
+                m=self._settings.ann_links,
+                ef_construction=self._settings.ann_build_candidates,
+            )
+
+    def _restore(self, table: str, version: int) -> Any:
+        dataset = self._dataset(table, version)
+        if dataset.latest_version != version:
+            dataset.restore()
+        return dataset
+
+    def _dataset(self, table: str, version: int | None = None) -> Any:
+        try:
+            return _lance().dataset(self._path(table), version=version)
+        except ValueError as error:
+            raise RunError(
+                f"the index table {table} has no version {version}" if version else f"{table} holds no index table",
+                remedy="it was collected or its files were deleted; roll back or run again to build a new one",
+            ) from error
+
+    def _path(self, table: str) -> Path:
+        return self._root / f"{table}.lance"
+
+    def _tables(self) -> list[Path]:
+        return sorted(self._root.glob("*.lance"))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with held(self._root / "write.lock", self._settings.lock_seconds, "builds or cleans the index"):
+            yield
+
+
+def row_schema(dimension: int) -> pa.Schema:
+    """`INDEX_ROWS` with its vector column."""
+    return INDEX_ROWS.append(pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False))
+
+
+def stored_keys(view: LanceView) -> dict[str, set[str]]:
+    """The index keys under which each document's rows are stored (more than one only after a defect)."""
+    parts = [
+        table.group_by(["document_id", "index_key"]).aggregate([]) for table in view.rows(["document_id", "index_key"])
+    ]
+    keys: dict[str, set[str]] = {}
+    for part in parts:
+        for row in part.to_pylist():
+            keys.setdefault(row["document_id"], set()).add(row["index_key"])
+    return keys
+
+
+def _lance() -> Any:
+    # Index descriptions would otherwise carry every centroid, and a warning about it.
+    os.environ.setdefault("LANCE_INCLUDE_VECTOR_CENTROIDS", "false")
+    import lance
+
+    return lance
+
+
+def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+def _tags(dataset: Any) -> dict[str, int]:
+    return {name: tag["version"] for name, tag in dataset.tags.list().items()}
+
+
+def _tag(dataset: Any, name: str, version: int) -> None:
+    (dataset.tags.update if name in _tags(dataset) else dataset.tags.create)(name, version)
+
+
+def _clean(dataset: Any) -> None:
+    """Deletes versions without a tag, and files of no version. Safe only while no other process writes the table."""
+    dataset.cleanup_old_versions(older_than=timedelta(0), delete_unverified=True, error_if_tagged_old_versions=False)
+
+
+def _same(one: Generation, other: Generation) -> bool:
+    return (one.table, one.version) == (other.table, other.version)
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def _flush(path: Path, since: float) -> None:
+    """Flushes what was written since: a promotion must not outlive the rows it points to."""
+    for folder, _, names in os.walk(path):
+        new = [file for name in names if (file := Path(folder, name)).stat().st_mtime >= since - 2]
+        for file in new:
+            with file.open("rb") as handle:
+                os.fsync(handle.fileno())
+        if new:
+            sync_folder(Path(folder))
