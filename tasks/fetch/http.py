@@ -1,0 +1,242 @@
+"""Fetching a document over HTTP: conditional, bounded in size and time, and never into a private network.
+
+Proxies of the environment are not used: a proxy would resolve names itself, past the check of addresses.
+"""
+
+import contextlib
+import ipaddress
+import socket
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpcore
+import httpx
+
+from tasks.errors import DocumentError
+from tasks.fetch.local import too_large
+from tasks.fetch.settings import FetchSettings
+
+_RETRIED = frozenset({408, 425, 429})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_WITH_BODY = frozenset({200, 203})
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server sent. `data` is null after 304 (not modified)."""
+
+    status: int
+    data: bytes | None
+    media_type: str | None
+    etag: str | None
+    last_modified: str | None
+    commit_time: datetime | None
+
+
+class HttpFetcher:
+    """A client for one batch; safe to use from several threads. Close it after use."""
+
+    def __init__(self, settings: FetchSettings) -> None:
+        self._settings = settings
+        self._client = httpx.Client(
+            transport=_CheckedTransport(settings),
+            timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),
+            headers={"User-Agent": settings.user_agent, "Accept-Encoding": "gzip, deflate"},
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    def __enter__(self) -> "HttpFetcher":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def get(self, url: str, etag: str | None = None, last_modified: str | None = None) -> Answer:
+        """The document at this URL, or 304 if it is still the one with this etag or time of modification.
+
+        Raises:
+            DocumentError: `not_found`, `gone`, `http_client_error`, `too_large`, `too_many_redirects`,
+                `address_refused`, `bad_redirect`; transient: `http_server_error`, `timeout`, `unreachable`.
+        """
+        conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+        headers = {name: value for name, value in conditions.items() if value}
+        for attempt in range(self._settings.retries + 1):
+            wait: float | None = None
+            try:
+                return self._attempt(url, headers)
+            except _TryAgainError as again:
+                failure, wait = again.failure, again.wait
+            except httpx.TimeoutException as error:
+                failure = _transient("timeout", f"no answer in time ({type(error).__name__})")
+            except httpx.RequestError as error:
+                failure = _transient("unreachable", f"the connection failed ({type(error).__name__})")
+            if attempt == self._settings.retries:
+                break
+            wait = self._settings.backoff_seconds * 2**attempt if wait is None else wait
+            time.sleep(min(wait, self._settings.max_wait_seconds))
+        raise failure
+
+    def _attempt(self, url: str, headers: Mapping[str, str]) -> Answer:
+        deadline = time.monotonic() + self._settings.total_seconds
+        current = httpx.URL(url)
+        for _ in range(self._settings.max_redirects + 1):
+            # The address is checked where the connection is made, so every hop passes the check.
+            with self._client.stream("GET", current, headers=dict(headers)) as response:
+                if response.status_code not in _REDIRECTS:
+                    return self._answer(response, deadline, conditional=bool(headers))
+                current = _next_hop(current, response)
+        raise DocumentError(
+            "too_many_redirects",
+            f"more than {self._settings.max_redirects} redirects",
+            remedy="open the URL in a browser and put the final address into the source",
+        )
+
+    def _answer(self, response: httpx.Response, deadline: float, *, conditional: bool) -> Answer:
+        status = response.status_code
+        data: bytes | None = None
+        if status in _WITH_BODY:
+            data = self._body(response, deadline)
+        elif not (status == httpx.codes.NOT_MODIFIED and conditional):
+            raise _refusal(response)
+        headers = response.headers
+        return Answer(
+            status, data, headers.get("Content-Type"), headers.get("ETag"), headers.get("Last-Modified"),
+            _commit_time(headers),
+        )  # fmt: skip
+
+    def _body(self, response: httpx.Response, deadline: float) -> bytes:
+        data = bytearray()
+        for part in response.iter_bytes():
+            data += part
+            if len(data) > self._settings.max_bytes:
+                raise too_large(self._settings.max_bytes)
+            if time.monotonic() > deadline:
+                raise _TryAgainError(_transient("timeout", f"not complete after {self._settings.total_seconds:g} s"))
+        return bytes(data)
+
+
+class _TryAgainError(Exception):
+    """This attempt failed; `wait` is what the server asked for, in seconds."""
+
+    def __init__(self, failure: DocumentError, wait: float | None = None) -> None:
+        super().__init__()
+        self.failure = failure
+        self.wait = wait
+
+
+def _transient(error_class: str, message: str) -> DocumentError:
+    return DocumentError(error_class, message, remedy="run again later; the run went on without it", transient=True)
+
+
+def _refusal(response: httpx.Response) -> Exception:
+    status = response.status_code
+    if status in _RETRIED or status >= 500:
+        failure = _transient("http_server_error", f"the server answered {status}")
+        return _TryAgainError(failure, _retry_after(response.headers))
+    known = {404: "not_found", 410: "gone"}
+    return DocumentError(
+        known.get(status, "http_client_error"),
+        f"the server answered {status}",
+        remedy="take the URL out of the source, or correct it or the permission to read it",
+    )
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from a number or a date (RFC 9110, 10.2.3); null where the header says neither."""
+    asked = headers.get("Retry-After", "").strip()
+    if asked.isascii() and asked.isdigit():
+        return float(asked)
+    until = _http_date(asked)
+    return None if until is None else max(0.0, (until - datetime.now(UTC)).total_seconds())
+
+
+def _commit_time(headers: Mapping[str, str]) -> datetime | None:
+    """Last-Modified, but not later than the answer's own Date (RFC 9110, 8.8.2.1)."""
+    modified = _http_date(headers.get("Last-Modified", ""))
+    date = _http_date(headers.get("Date", ""))
+    return min(modified, date) if modified and date else modified
+
+
+def _http_date(value: str) -> datetime | None:
+    try:
+        parsed = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+
+
+def _next_hop(current: httpx.URL, response: httpx.Response) -> httpx.URL:
+    target: httpx.URL | None = None
+    with contextlib.suppress(httpx.InvalidURL, UnicodeError):
+        target = current.join(response.headers.get("Location", ""))
+    if not response.headers.get("Location") or target is None or target.scheme not in ("http", "https"):
+        raise DocumentError(
+            "bad_redirect",
+            "the server redirects to something that is not a web address",
+            remedy="open the URL in a browser and put the final address into the source",
+        )
+    return target.copy_with(userinfo=b"", fragment=None)
+
+
+class _CheckedTransport(httpx.HTTPTransport):
+    """httpx's transport over connections whose address was checked when they were made."""
+
+    def __init__(self, settings: FetchSettings) -> None:
+        super().__init__()
+        self._pool.close()
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=httpx.create_ssl_context(),
+            max_connections=settings.parallel_requests,
+            network_backend=_CheckedBackend(allow_private=settings.allow_private_addresses),
+        )
+
+
+class _CheckedBackend(httpcore.SyncBackend):
+    """Resolves a name once, refuses it if any address is not public, and connects to what was checked."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        self._allow_private = allow_private
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise httpcore.ConnectError("the host name cannot be resolved") from error
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        if not self._allow_private and not all(map(is_public, addresses)):
+            raise DocumentError(
+                "address_refused",
+                "the URL, or a redirect from it, leads to a private, loopback or link-local address",
+                remedy="take it out of the source, or set allow_private_addresses in the fetch settings",
+            )
+        for address in addresses[:-1]:
+            with contextlib.suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                return super().connect_tcp(address, port, timeout, local_address, socket_options)
+        return super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address belongs to the public Internet, also when IPv6 only wraps an IPv4 address.
+
+    >>> is_public("93.184.215.14"), is_public("169.254.169.254"), is_public("::ffff:127.0.0.1")
+    (True, False, False)
+    """
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(parsed, ipaddress.IPv6Address):
+        nat64 = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF) if parsed in _NAT64 else None
+        inner = parsed.ipv4_mapped or parsed.sixtofour or nat64
+        if inner is not None:
+            parsed = inner
+    return parsed.is_global and not parsed.is_multicast

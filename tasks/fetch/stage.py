@@ -1,0 +1,134 @@
+"""Takes documents from their sources: bytes into the raw store, and what is known about them into a row."""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from schemas.names import StageName
+from schemas.stages import FETCH
+from tasks.errors import DocumentError
+from tasks.fetch.evaluator import evaluate, facts
+from tasks.fetch.http import HttpFetcher
+from tasks.fetch.local import read_file
+from tasks.fetch.settings import FetchSettings
+from tasks.fetch.sniff import declared_type, sniff
+from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, documents_loop
+
+
+def run(batch: Batch, settings: FetchSettings, resources: Resources) -> StageOutput:
+    """Fetches each document of the batch; several over HTTP at the same time.
+
+    `batch.tables[FETCH]`, where the caller gives it, holds the previous FETCH rows of some of these documents:
+    with them a server is asked only whether its document has changed.
+    """
+    previous = _previous_rows(batch)
+    remote = [row for row in batch.documents.to_pylist() if _is_remote(row)]
+    costs: dict[str, Cost] = {}
+    with ExitStack() as stack:
+        pending: dict[str, Future[DocumentRow]] = {}
+        if remote:
+            fetcher = stack.enter_context(HttpFetcher(settings))
+            pool = stack.enter_context(ThreadPoolExecutor(settings.parallel_requests, "fetch"))
+            for row in remote:
+                document_id = row["document_id"]
+                fetch = _timed(costs, document_id, _fetch_url)
+                pending[document_id] = pool.submit(fetch, row, previous.get(document_id), fetcher, resources.raw)
+
+        def fetch_one(document: DocumentRow, _: object) -> DocumentRow:
+            future = pending.get(document["document_id"])
+            return future.result() if future else _fetch_file(document, settings, resources.raw)
+
+        output = documents_loop(replace(batch, tables={}), FETCH, fetch_one)
+    return replace(output, costs={**output.costs, **costs})
+
+
+def _previous_rows(batch: Batch) -> dict[str, DocumentRow]:
+    table = batch.tables.get(StageName.FETCH)
+    return {} if table is None else {row["document_id"]: row for row in table.to_pylist()}
+
+
+def _is_remote(document: DocumentRow) -> bool:
+    return str(document["locator"]).startswith(("http://", "https://"))
+
+
+def _timed(costs: dict[str, Cost], document_id: str, fetch: Callable[..., DocumentRow]) -> Callable[..., DocumentRow]:
+    def timed(*arguments: Any) -> DocumentRow:
+        started = time.perf_counter()
+        try:
+            return fetch(*arguments)
+        finally:
+            costs[document_id] = Cost(time.perf_counter() - started)
+
+    return timed
+
+
+def _fetch_file(document: DocumentRow, settings: FetchSettings, raw: RawBytes) -> DocumentRow:
+    declared = document["media_type_declared"]
+    return _row(document, read_file(document["locator"], settings.max_bytes), declared, declared, raw)
+
+
+def _fetch_url(document: DocumentRow, previous: DocumentRow | None, fetcher: HttpFetcher, raw: RawBytes) -> DocumentRow:
+    url = document["locator"]
+    if previous is None or not _is_stored(raw, previous["content_sha"]):
+        answer = fetcher.get(url)
+    else:
+        answer = fetcher.get(url, previous["etag"], previous["last_modified"])
+    source = {
+        "etag": answer.etag,
+        "last_modified": answer.last_modified,
+        "commit_time": answer.commit_time,
+        "http_status": answer.status,
+    }
+    if answer.data is not None:
+        declared = answer.media_type or document["media_type_declared"]
+        hint = declared or declared_type(unquote(urlsplit(url).path))
+        return _row(document, answer.data, declared, hint, raw) | source
+    # A 304 may repeat the validators or leave them out.
+    repeated = {name: value for name, value in source.items() if value is not None}
+    return (previous or {}) | repeated | {"unchanged": True}
+
+
+def _is_stored(raw: RawBytes, content_sha: str) -> bool:
+    try:
+        return raw.path(content_sha).is_file()
+    except (FileNotFoundError, DocumentError):
+        return False
+
+
+def _row(document: DocumentRow, data: bytes, declared: str | None, hint: str | None, raw: RawBytes) -> DocumentRow:
+    if not data:
+        raise DocumentError(
+            "empty", "the document has no bytes", remedy="fill it at its source, or take it out of the source"
+        )
+    content_sha = raw.write(data)
+    return {
+        "content_sha": content_sha,
+        "media_type": sniff(data, hint),
+        "media_type_declared": declared,
+        "size_bytes": len(data),
+        "unchanged": document["previous_content_sha"] == content_sha,
+    }
+
+
+def fingerprint(_: FetchSettings) -> Mapping[str, str]:
+    """Nothing but our own code shapes a row; its version is the stage's."""
+    return {}
+
+
+STAGE = Stage(
+    name=StageName.FETCH,
+    version=1,
+    reads=(),
+    writes=FETCH,
+    settings=FetchSettings,
+    run=run,
+    fingerprint=fingerprint,
+    scorer_version=1,
+    evaluate=evaluate,
+    context=("media_type_declared",),
+    facts=facts,
+)
