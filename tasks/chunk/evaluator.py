@@ -47,7 +47,9 @@ class _Headings:
         self._above: dict[int, list[str]] = {}
         latest: dict[str, str | None] = {}
         for element_id, element in self.elements.items():
-            above = [title for text in element["section_path"] if (title := latest.get(text)) is not None]
+            above = [
+                title for text in element["section_path"] if (title := latest.get(" ".join(text.split()))) is not None
+            ]
             if element["kind"] == "heading":
                 title = None
                 if span := place.get(element_id):
@@ -56,7 +58,7 @@ class _Headings:
                     if title:
                         self.clean_of[title] = normalized["text"][span["start"] : span["end"]]
                         above = [*above, title]
-                latest[element["text"]] = title
+                latest[" ".join(element["text"].split())] = title
             self._above[element_id] = above
 
     def path(self, element_id: int) -> list[str]:

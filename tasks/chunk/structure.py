@@ -48,7 +48,9 @@ def kept_pieces(
     previous_end = 0
     for element in elements:
         element_id, kind = element["element_id"], element["kind"]
-        above = tuple(h for text in element["section_path"] if (h := last_heading.get(text)) is not None)
+        above = tuple(
+            h for text in element["section_path"] if (h := last_heading.get(" ".join(text.split()))) is not None
+        )
         found = place.get(element_id)
         piece = None
         if found is not None:
@@ -61,7 +63,7 @@ def kept_pieces(
                 pieces.append(piece)
                 previous_end = end
         if kind == "heading":
-            last_heading[element["text"]] = element_id if piece else None
+            last_heading[" ".join(element["text"].split())] = element_id if piece else None
     return pieces
 
 

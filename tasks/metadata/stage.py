@@ -1,0 +1,111 @@
+"""Metadata: title, authors, dates, sections, language and access of a document, after redaction."""
+
+from collections.abc import Mapping
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+from schemas.names import StageName
+from schemas.stages import METADATA
+from tasks.documents.offsets import RedactionMap
+from tasks.metadata.dates import declared_date, page_date, stated_date
+from tasks.metadata.evaluator import evaluate
+from tasks.metadata.settings import MetadataSettings
+from tasks.metadata.titles import choose_title
+from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop
+
+_HTML = ("text/html", "application/xhtml+xml")
+_DATED_FILES = ("application/pdf", "application/vnd.", "application/msword", "application/rtf")
+"""Media types whose declared date tells when the file was made."""
+_OPENING = 4000
+"""Characters at the beginning in which a document states its own date of publication."""
+_NOBODY = frozenset(("admin", "administrator", "author", "unknown", "user", "owner", "anonymous", "root", "n/a"))
+
+
+def run(batch: Batch, settings: MetadataSettings, resources: Resources) -> StageOutput:
+    """The metadata of every document of the batch."""
+
+    def transform(document: DocumentRow, rows: StageRows) -> DocumentRow:
+        parsed, normalized, redacted = rows[StageName.PARSE], rows[StageName.NORMALIZE], rows[StageName.PII]
+        sections = _sections(parsed, normalized, redacted)
+        fields: dict[str, list[str]] = {}
+        for field in redacted["fields"]:
+            fields.setdefault(field["name"], []).append(field["value"])
+        published = _published(document, rows, settings, resources)
+        modified = declared_date(parsed["meta_modified"], settings.latest_date)
+        return {
+            "title": choose_title(
+                next(iter(fields.get("title", [])), None), sections[0]["title"] if sections else None
+            ),
+            "authors": _authors(fields.get("author", [])),
+            "published": published,
+            "modified": modified if not (modified and published and modified < published) else None,
+            "sections": sections,
+            "language": rows[StageName.LANGUAGE]["language"],
+            "uri": fields["uri"][0],
+            "tenant": document["tenant"],
+            "groups": document["groups"],
+        }
+
+    return documents_loop(batch, METADATA, transform)
+
+
+def _published(document: DocumentRow, rows: StageRows, settings: MetadataSettings, resources: Resources) -> date | None:
+    """The date of publication by the first rule that gives one.
+
+    A web page: declared, else found on the page. PDF and Office files declare when the file was made, which is no
+    publication: stated at the beginning of the text, else (if the settings trust it) declared. Others: declared, else
+    stated.
+    """
+    media_type, latest = rows[StageName.FETCH]["media_type"], settings.latest_date
+    declared = declared_date(rows[StageName.PARSE]["meta_published"], latest)
+    if media_type in _HTML:
+        if declared or not settings.search_page_dates:
+            return declared
+        return page_date(resources.raw.read(document["content_sha"]), latest)
+    stated = stated_date(rows[StageName.NORMALIZE]["text"][:_OPENING], latest)
+    if media_type.startswith(_DATED_FILES):
+        return stated or (declared if settings.trust_file_dates else None)
+    return declared or stated
+
+
+def _authors(values: list[str]) -> list[str]:
+    names = (" ".join(value.split()) for value in values)
+    return list(dict.fromkeys(name for name in names if name and name.casefold() not in _NOBODY))
+
+
+def _sections(
+    parsed: Mapping[str, Any], normalized: Mapping[str, Any], redacted: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The kept headings in order, as redacted; one that redaction left empty is left out."""
+    offsets = RedactionMap(redacted["spans"])
+    elements = {element["element_id"]: element for element in parsed["elements"]}
+    made = []
+    for span in normalized["elements"]:
+        element = elements[span["element_id"]]
+        if element["kind"] != "heading":
+            continue
+        start, end = offsets.to_redacted(span["start"]), offsets.to_redacted(span["end"], end=True)
+        if title := " ".join(redacted["text"][start:end].split()):
+            made.append({"level": element["level"] or 1, "title": title, "page": element["page"]})
+    return made
+
+
+def fingerprint(settings: MetadataSettings) -> Mapping[str, str]:
+    """What shapes the output beside settings."""
+    return {name: version(name) for name in ("htmldate", "trafilatura")} if settings.search_page_dates else {}
+
+
+STAGE = Stage(
+    name=StageName.METADATA,
+    version=1,
+    reads=(StageName.FETCH, StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE, StageName.PII),
+    writes=METADATA,
+    settings=MetadataSettings,
+    run=run,
+    fingerprint=fingerprint,
+    scorer_version=1,
+    evaluate=evaluate,
+    context=("tenant", "groups"),
+    labels=("metadata",),
+)
