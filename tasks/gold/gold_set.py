@@ -147,7 +147,7 @@ def _read_file(path: Path, kind: str, expected: GoldFile, labels: list[GoldLabel
             continue
         try:
             row = GoldRow.model_validate_json(line)
-            label = model.model_validate_json(json.dumps(row.label))
+            label = model.model_validate(row.label)
         except ValidationError as error:
             bad.append(f"{path.name}:{number}: {_faults(error)}")
         else:
@@ -184,7 +184,7 @@ def write_gold_set(
         lines: list[str] = []
         for number, row in enumerate(of_kind, 1):
             try:
-                LABEL_KINDS[kind].model_validate_json(json.dumps(GoldRow.model_validate(row).label))
+                LABEL_KINDS[kind].model_validate(GoldRow.model_validate(row).label)
             except ValidationError as error:
                 raise ConfigurationError(f"{kind} row {number}: {_faults(error)}", remedy="mend the row") from error
             lines.append(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n")
