@@ -1,12 +1,11 @@
 """Settings of the gate: rules, what is expected to be quarantined, the pinned anchor."""
 
-import re
-from functools import lru_cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.names import StageName
+from tasks.globs import path_glob
 
 
 class _Part(BaseModel):
@@ -28,7 +27,7 @@ class ExpectedQuarantine(_Part):
             (self.source is None or self.source == source)
             and self.stage == stage
             and (self.error_class is None or self.error_class == error_class)
-            and _glob(self.path).fullmatch(uri) is not None
+            and path_glob(self.path).fullmatch(uri) is not None
         )
 
 
@@ -58,10 +57,3 @@ class GateSettings(_Part):
     disabled: tuple[str, ...] = Field(default=(), description="Ids of default rules that do not apply.")
     expected_quarantine: tuple[ExpectedQuarantine, ...] = Field(default=(), description="Accepted failures.")
     anchor: str | None = Field(default=None, description="Run id of a pinned baseline beside live; slow decay shows.")
-
-
-@lru_cache(maxsize=256)
-def _glob(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(known.get(part, re.escape(part)) for part in parts), re.DOTALL)

@@ -1,11 +1,9 @@
 """The plan: what the sources hold now, who each document is, and how it relates to what is live."""
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +11,7 @@ import pyarrow as pa
 from schemas.documents import DOCUMENTS
 from schemas.names import Cohort
 from tasks.fetch.listing import Listed, list_source
+from tasks.globs import path_glob
 from tasks.run.configuration import AccessRule, ClassRule, Configuration
 
 UNCLASSIFIED = "unclassified"
@@ -84,7 +83,7 @@ def document_hash(source: str, uri: str, number: int = 1) -> str:
 
 def matches(rule: ClassRule | AccessRule, source: str, uri: str) -> bool:
     """Whether a rule's source and path glob fit a document; `**` crosses folders, `*` does not."""
-    return (rule.source is None or rule.source == source) and _glob(rule.path).fullmatch(uri) is not None
+    return (rule.source is None or rule.source == source) and path_glob(rule.path).fullmatch(uri) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +149,3 @@ def _deleted(live: dict[str, Any]) -> dict[str, Any]:
         "previous_content_sha": live["content_sha"],
         "previous_uri": live["uri"],
     }
-
-
-@lru_cache(maxsize=1024)
-def _glob(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(known.get(part, re.escape(part)) for part in parts), re.DOTALL)

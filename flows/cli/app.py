@@ -1,0 +1,41 @@
+"""The command line's root: commands, exit codes, how errors are shown."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from flows.cli import administration, corpora, inspection, runs
+from tasks.errors import ConfigurationError, CorpusgateError
+
+EXIT_WRONG_USAGE = 2
+EXIT_RUN_FAILED = 3
+
+app = typer.Typer(
+    name="corpusgate",
+    help="Measures every ingestion stage of a RAG corpus and lets a new index go live only if each one holds.\n\n"
+    "Exit codes: 0 pass, 1 blocked, 2 wrong usage or configuration, 3 the run failed, 4 blocked as undetermined.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+runs.add_to(app)
+corpora.add_to(app)
+inspection.add_to(app)
+administration.add_to(app)
+
+
+def main() -> None:
+    """Runs the command line; a user's mistake ends in a message and an exit code, never in a traceback."""
+    try:
+        app()
+    except CorpusgateError as error:
+        console = Console(stderr=True, soft_wrap=True, highlight=False)
+        console.print(f"corpusgate: {error}", style="red", markup=False)
+        console.print(f"  what to do: {error.remedy}", markup=False)
+        sys.exit(EXIT_WRONG_USAGE if isinstance(error, ConfigurationError) else EXIT_RUN_FAILED)
+    except KeyboardInterrupt:
+        Console(stderr=True).print(
+            "corpusgate: interrupted; what is done is kept, give the same command again to go on", style="yellow"
+        )
+        sys.exit(EXIT_RUN_FAILED)

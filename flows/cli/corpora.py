@@ -1,0 +1,94 @@
+"""Commands that set a corpus up: init, schema, gold import."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tasks.errors import ConfigurationError
+
+gold = typer.Typer(no_args_is_help=True, help="Label sets: import them from public formats, check them.")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Registers the commands."""
+    app.command(rich_help_panel="Set up")(init)
+    app.command(rich_help_panel="Set up")(schema)
+    app.add_typer(gold, name="gold", rich_help_panel="Set up")
+
+
+def init(
+    path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("corpusgate.yaml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Writes a commented configuration to start from.
+
+    Examples:
+
+        corpusgate init
+
+        corpusgate init handbook.yaml
+    """
+    from tasks.run.template import commented_configuration
+
+    if path.exists() and not force:
+        raise ConfigurationError(f"{path} exists already", remedy="give another name, or --force to replace it")
+    try:
+        path.write_text(commented_configuration(), encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be written: {error.strerror}", remedy="give a path in a folder that exists"
+        ) from error
+    Console(soft_wrap=True).print(f"wrote {path}; next: corpusgate run {path}", highlight=False, markup=False)
+
+
+def schema() -> None:
+    """Prints the configuration's JSON Schema (for an editor, or to see every setting with its meaning).
+
+    Examples:
+
+        corpusgate schema > corpusgate.schema.json
+    """
+    from tasks.run.configuration import Configuration
+
+    sys.stdout.write(json.dumps(Configuration.model_json_schema(by_alias=True), indent=2, ensure_ascii=False) + "\n")
+
+
+@gold.command("import")
+def import_labels(
+    data_format: Annotated[str, typer.Argument(metavar="FORMAT", help="icdar2013, article-extraction …")],
+    source: Annotated[Path, typer.Argument(help="The folder of the data set.")],
+    target: Annotated[Path, typer.Argument(help="The folder to write the gold set (and pages, if any) to.")],
+) -> None:
+    """Turns a public labelled data set into a gold set.
+
+    Examples:
+
+        corpusgate gold import icdar2013 data/tables/icdar2013 gold/icdar2013
+
+        corpusgate gold import article-extraction data/article-extraction-benchmark gold/articles
+    """
+    from tasks.gold.importers import import_gold
+
+    summary = import_gold(data_format, source, target)
+    Console(soft_wrap=True).print(str(summary), highlight=False, markup=False)
+
+
+@gold.command("check")
+def check_labels(folder: Annotated[Path, typer.Argument(help="The folder of the gold set.")]) -> None:
+    """Reads a gold set and says what it holds, or names every bad row by file and line.
+
+    Examples:
+
+        corpusgate gold check gold/
+    """
+    from tasks.gold.gold_set import read_gold_set
+
+    found = read_gold_set(folder)
+    console = Console(soft_wrap=True)
+    console.print(f"{found.version}: {len(found.labels)} labels", highlight=False, markup=False)
+    for name, file in sorted(found.manifest.files.items()):
+        console.print(f"  {name}: {file.items}", highlight=False, markup=False)

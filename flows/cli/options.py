@@ -1,0 +1,37 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tasks.lake.layout import Lake
+from tasks.run.configuration import Configuration, load_configuration
+
+ConfigArgument = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="The configuration (`corpusgate init` writes one).")
+]
+ConfigOption = Annotated[
+    Path, typer.Option("--config", "-c", metavar="CONFIG", help="The configuration of the corpus.")
+]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, the beginning of one, or `last`.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on standard output.")]
+
+DEFAULT_CONFIG = Path("corpusgate.yaml")
+
+
+def existing_lake(config: Path) -> tuple[Configuration, Lake]:
+    """The configuration and its lake, which must have been made by a run.
+
+    Raises:
+        ConfigurationError: the configuration is wrong, or nothing was run yet.
+    """
+    from tasks.errors import ConfigurationError
+
+    configuration = load_configuration(config)
+    lake = Lake(configuration.lake)
+    if not (lake.root / "lake.json").exists():
+        raise ConfigurationError(
+            f"there is no lake at {lake.root} yet", remedy=f"run the pipeline first: corpusgate run {config}"
+        )
+    return configuration, lake

@@ -1,0 +1,164 @@
+"""Commands that run the pipeline or parts of it: run, demo, evaluate, gate, rollback."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from flows.cli.options import DEFAULT_CONFIG, ConfigArgument, ConfigOption, JsonOption, RunArgument, existing_lake
+from schemas.names import StageName
+
+FailOnOption = Annotated[
+    str, typer.Option("--fail-on", metavar="fail|warn", help="From which verdict on the exit code is 1.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Registers the commands."""
+    app.command(rich_help_panel="Run")(run)
+    app.command(rich_help_panel="Run")(demo)
+    app.command(rich_help_panel="Run")(evaluate)
+    app.command(rich_help_panel="Run")(gate)
+    app.command(rich_help_panel="Run")(rollback)
+
+
+def run(
+    config: ConfigArgument = DEFAULT_CONFIG,
+    as_json: JsonOption = False,
+    fail_on: FailOnOption = "fail",
+    wait: Annotated[float, typer.Option(help="Seconds to wait for another run on the same lake.")] = 0.0,
+) -> None:
+    """Takes the corpus through all eleven stages, measures each, judges the new index and promotes it.
+
+    What was done before under the same settings is not computed again, so the same command also resumes a run
+    that was killed.
+
+    Examples:
+
+        corpusgate run corpusgate.yaml
+
+        corpusgate run corpusgate.yaml --json --fail-on warn > verdict.json
+    """
+    raise typer.Exit(run_and_report(config, as_json=as_json, fail_on=fail_on, wait=wait))
+
+
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where the demo corpus and its lake go.")] = Path("demo"),
+    regress: Annotated[bool, typer.Option("--regress", help="Run the second, damaged state of the corpus.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Builds the demo corpus and runs the whole pipeline on it.
+
+    With --regress the corpus has changed since: documents were edited, added, moved and deleted, and one class
+    was damaged. The run must end blocked, and what is live stays as it was.
+
+    Examples:
+
+        corpusgate demo
+
+        corpusgate demo --regress
+    """
+    from tasks.demo.build import build
+
+    console = Console(stderr=True)
+    if regress and not (folder / "lake" / "index" / "live.json").exists():
+        console.print("the healthy state first: a regression needs something live to compare with", highlight=False)
+        config = build(folder).configuration
+        if (code := run_and_report(config, as_json=False, fail_on="fail", wait=0.0, quiet=True)) != 0:
+            raise typer.Exit(code)
+    config = build(folder, state="regressed" if regress else "healthy").configuration
+    raise typer.Exit(run_and_report(config, as_json=as_json, fail_on="fail", wait=0.0))
+
+
+def run_and_report(config: Path, *, as_json: bool, fail_on: str, wait: float, quiet: bool = False) -> int:
+    """Runs a configuration, shows progress and the verdict, and gives the exit code."""
+    from flows.cli.progress import shown_progress
+    from flows.launch import launch
+    from tasks.errors import ConfigurationError
+    from tasks.report.terminal import print_verdict
+
+    if fail_on not in ("fail", "warn"):
+        raise ConfigurationError(f"--fail-on {fail_on!r} is unknown", remedy="give `fail` or `warn`")
+    console = Console(stderr=True)
+    with shown_progress(console) as report:
+        finished = launch(config, report=report, wait=wait)
+    if as_json:
+        sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
+    elif not quiet:
+        print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion)
+    return finished.verdict.exit_code(fail_on)
+
+
+def evaluate(
+    run_id: RunArgument = "last",
+    stage: Annotated[
+        list[StageName] | None, typer.Option("--stage", help="Only this stage; may be given several times.")
+    ] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Scores the stages of a finished run again, from the lake alone; no stage runs and no source is read.
+
+    Examples:
+
+        corpusgate evaluate last --stage parse
+
+        corpusgate evaluate 20261130t02
+    """
+    from flows.reopen import reopen
+
+    console = Console(soft_wrap=True)
+    with reopen(config, run_id) as session:
+        for name in stage or list(StageName):
+            rows = session.rescore(name)
+            console.print(f"{name}: {rows.rows} rows, digest {rows.digest}", highlight=False)
+
+
+def gate(
+    run_id: RunArgument = "last",
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: JsonOption = False,
+    fail_on: FailOnOption = "fail",
+) -> None:
+    """Judges a finished run again with the rules as they are now. Promotes nothing.
+
+    Examples:
+
+        corpusgate gate last
+
+        corpusgate gate last --json
+    """
+    from flows.reopen import reopen
+    from tasks.report.terminal import print_verdict
+
+    with reopen(config, run_id) as session:
+        verdict = session.rejudge()
+        if as_json:
+            sys.stdout.write(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
+        else:
+            print_verdict(Console(soft_wrap=True), verdict, session.context.folder, "judged again; live is untouched")
+    raise typer.Exit(verdict.exit_code(fail_on))
+
+
+def rollback(config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Makes the generation that was live before the live one again. Needs no verdict: it passed once.
+
+    Examples:
+
+        corpusgate rollback --config corpusgate.yaml
+    """
+    from tasks.errors import RunError
+    from tasks.index.store import LanceIndex
+
+    configuration, lake = existing_lake(config)
+    with lake.exclusive():
+        index = LanceIndex(lake.index, configuration.stages.index)
+        live = index.live()
+        if live is None:
+            raise RunError("nothing is live yet", remedy=f"promote something first: corpusgate run {config}")
+        now = index.rollback(expected=live)
+    Console(soft_wrap=True).print(
+        f"live again: run {now.generation.run_id} (was {live.generation.run_id})", highlight=False
+    )

@@ -1,0 +1,91 @@
+"""Starting a run: the lake's lock, the private Prefect server, the flow, and what is left to say afterwards."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from flows.server import private_server, wait_until_recorded
+from schemas.verdict import Verdict
+from tasks.errors import CorpusgateError, RunError
+from tasks.lake.layout import Lake
+from tasks.lake.ledger import Ledger
+from tasks.lake.quarantine import Quarantine
+from tasks.lake.runs import Runs, new_run_id
+from tasks.run.configuration import Configuration, load_configuration
+from tasks.run.context import Report, RunContext
+from tasks.run.keys import digest
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that came to its end: the verdict, its folder, and what became of the candidate."""
+
+    verdict: Verdict
+    folder: Path
+    promotion: str
+
+
+def launch(config: Path, *, report: Report, wait: float) -> Finished:
+    """Runs a configuration from plan to promotion.
+
+    Raises:
+        ConfigurationError: the configuration is wrong.
+        RunError: the run itself failed; its manifest then says `failed` and why.
+    """
+    configuration = load_configuration(config)
+    lake = Lake(configuration.lake)
+    lake.create()
+    with lake.exclusive(wait):
+        context = open_context(configuration, lake, report)
+        runs = Runs(lake)
+        try:
+            with private_server(lake.root / "prefect") as url:
+                verdict, promotion = _flow(context, url)
+        except CorpusgateError as error:
+            runs.update(context.run_id, status="failed", error=str(error), finished_at=_now())
+            raise
+        except Exception as error:
+            runs.update(context.run_id, status="failed", error=type(error).__name__, finished_at=_now())
+            raise RunError(
+                f"run {context.run_id} failed: {type(error).__name__}: {error}",
+                remedy="give the same command again: what is done is kept; if it fails the same way, report it",
+            ) from error
+    return Finished(verdict, context.folder, promotion)
+
+
+def open_context(configuration: Configuration, lake: Lake, report: Report) -> RunContext:
+    """A new run in a lake that this process holds."""
+    now = datetime.now(UTC)
+    ledger = Ledger(lake.ledger)
+    ledger.compact()
+    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), report)
+    Runs(lake).update(
+        context.run_id,
+        status="running",
+        started_at=now.isoformat(),
+        code_version=version("corpusgate"),
+        configuration_digest=digest(configuration.model_dump(mode="json")),
+        stage_bases={name.value: base for name, base in context.bases.items()},
+    )
+    return context
+
+
+def _flow(context: RunContext, url: str) -> tuple[Verdict, str]:
+    # Imported late: the private server's settings must stand before Prefect is first imported.
+    from flows.pipeline import ingest
+    from flows.session import register
+    from tasks.run.session import Session
+
+    started = datetime.now(UTC)
+    session = Session(context)
+    register(session)
+    verdict = ingest(context.run_id)
+    session.report()
+    wait_until_recorded(url, session.task_runs(), since=started)
+    Runs(context.lake).update(context.run_id, status="finished", finished_at=_now())
+    return verdict, session.promotion
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,57 @@
+"""The labels of a run: read from the gold sets, bound to documents, kept in the lake under their digest."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tasks.gold.gold_set import bind, read_gold_set, unbound
+from tasks.gold.labels import NO_LABELS, Labels
+from tasks.gold.table import LABELS, from_table, to_table
+from tasks.lake.files import read_table, write_table
+from tasks.lake.layout import Lake
+
+
+def bind_labels(folders: Sequence[Path], plan: pa.Table, lake: Lake) -> tuple[Labels, dict[str, Any]]:
+    """Reads gold sets and binds them to the run's documents; the labels in use are stored in the lake.
+
+    Returns:
+        The labels, and what the manifest records of them: `gold_digest` (null without labels), `gold_sets`,
+        `labels_unbound` (labels that name no document of the run, by set and kind).
+
+    Raises:
+        ConfigurationError: a gold set is wrong.
+    """
+    gold_sets = [read_gold_set(folder) for folder in folders]
+    labels = bind(gold_sets, plan)
+    facts: dict[str, Any] = {
+        "gold_sets": [gold_set.version for gold_set in gold_sets],
+        "labels_unbound": {
+            f"{version} {kind}": count for (version, kind), count in sorted(unbound(gold_sets, plan).items())
+        },
+        "gold_digest": None,
+    }
+    if labels.bound:
+        table = to_table(labels)
+        digest = _digest(table)
+        path = lake.gold / f"{digest}.parquet"
+        if not path.exists():
+            write_table(table, path, LABELS)
+        facts["gold_digest"] = digest
+    return labels, facts
+
+
+def stored_labels(lake: Lake, digest: str | None, plan: pa.Table) -> Labels:
+    """The labels that a run used, from the lake; staleness follows from the bytes that run saw."""
+    if digest is None:
+        return NO_LABELS
+    return from_table(read_table(lake.gold / f"{digest}.parquet", LABELS), plan)
+
+
+def _digest(table: pa.Table) -> str:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return hashlib.sha256(sink.getvalue().to_pybytes()).hexdigest()[:32]

@@ -1,0 +1,196 @@
+"""A run from opening to promotion, step by step and without Prefect; flows and the command line drive it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.documents import DOCUMENTS, LOCATIONS
+from schemas.names import Cohort, StageName
+from schemas.verdict import Verdict
+from tasks.figures.catalogue import load_catalogue
+from tasks.figures.measures import stage_measures, table_digest
+from tasks.figures.stage_table import stage_table
+from tasks.gate.judge import judge
+from tasks.gold.labels import Labels
+from tasks.index.generations import Generation, Live
+from tasks.index.search import LanceView
+from tasks.index.store import LanceIndex
+from tasks.lake.files import write_json, write_table
+from tasks.lake.runs import Runs, timestamp
+from tasks.report.write import write_report
+from tasks.run.context import BatchRef, RunContext
+from tasks.run.facts import all_locations, write_facts
+from tasks.run.indexing import Built, open_index
+from tasks.run.labels import bind_labels, stored_labels
+from tasks.run.planning import make_plan, split_batches
+from tasks.run.scoring import score_documents
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """Metric rows of a stage after scoring it anew, and a digest over them, the same whenever the rows are."""
+
+    rows: int
+    digest: str
+
+
+class Session:
+    """The state that the nodes of one run share."""
+
+    def __init__(self, context: RunContext) -> None:
+        self.context = context
+        self.runs = Runs(context.lake)
+        self.catalogue = load_catalogue()
+        self.built = Built(None, 0)
+        self.promotion = ""
+        self._labels: Labels | None = None
+
+    def plan(self) -> list[BatchRef]:
+        """Lists the sources against the last scan and what is live, and writes the batches."""
+        live = open_index(self.context).live()
+        baseline = live.generation.run_id if live else None
+        last = self.runs.last_scan(before=self.context.run_id)
+        plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline))
+        previous = self.runs.manifest(last)["scan_finished_at"] if last else None
+        self.runs.update(self.context.run_id, baseline_run=baseline, previous_scan=previous, last_scan_run=last)
+        self.runs.write_plan(self.context.run_id, plan)
+        batches = []
+        for part in split_batches(plan, self.context.configuration.run.batch_size):
+            path = self.context.folder / "batches" / f"{part.number:05d}.parquet"
+            write_table(part.documents, path, DOCUMENTS)
+            batches.append(BatchRef(part.number, path))
+        return batches
+
+    def close_scan(self, batches: Sequence[BatchRef]) -> None:
+        """Completes the plan with what was fetched; from here on the run knows the bytes of every document."""
+        planned = self.runs.plan(self.context.run_id)
+        deleted = planned.filter(pa.array([c == Cohort.DELETED for c in planned.column("cohort").to_pylist()], pa.bool_()))
+        plan = pa.concat_tables([batch.read_documents() for batch in batches] + [deleted])
+        self.runs.write_plan(self.context.run_id, plan)
+        labels, gold = bind_labels(self.context.configuration.gold, plan, self.context.lake)
+        self._labels = labels
+        self.runs.update(self.context.run_id, scan_finished_at=_now(), **gold)
+
+    @property
+    def labels(self) -> Labels:
+        """The run's labels, from memory or from the lake."""
+        if self._labels is None:
+            manifest = self.runs.manifest(self.context.run_id)
+            plan = self.runs.plan(self.context.run_id)
+            self._labels = stored_labels(self.context.lake, manifest.get("gold_digest"), plan)
+        return self._labels
+
+    def evaluate(self, stage: StageName, batches: Sequence[BatchRef], *, anew: bool = False) -> list[dict[str, Any]]:
+        """Scores a stage, writes its facts, and returns its table for people: a row per measure and class."""
+        score_documents(self.context, stage, batches, self.labels, anew=anew)
+        plan = self.runs.plan(self.context.run_id)
+        manifest = self.runs.manifest(self.context.run_id)
+        write_facts(
+            self.context,
+            stage,
+            batches,
+            plan,
+            self.labels,
+            self.catalogue,
+            index=self._index_under_test(manifest) if stage is StageName.INDEX else None,
+            live=self._view(self._live()) if stage is StageName.INDEX else None,
+            moments={
+                "started": timestamp(manifest["started_at"]),
+                "previous_scan": timestamp(manifest.get("previous_scan")),
+                "promoted": None,
+            },
+        )
+        return stage_table(self.context.lake, self.context.run_id, stage, all_locations(batches), plan, self.catalogue)
+
+    def judge(self, batches: Sequence[BatchRef]) -> Verdict:
+        """Writes where everything is, then judges the candidate by rules and baseline."""
+        locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
+        write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
+        candidate = self.built.candidate
+        self.runs.update(
+            self.context.run_id,
+            candidate=asdict(candidate.generation) if candidate else None,
+            counts={"documents": locations.num_rows // max(1, len(StageName)), "indexed": self.built.documents},
+        )
+        return self.rejudge()
+
+    def rejudge(self) -> Verdict:
+        """Judges from the lake alone and stores the verdict."""
+        verdict = judge(self.context.lake, self.context.run_id, self.context.configuration.gate, self.catalogue)
+        write_json(self.context.folder / "verdict.json", verdict.to_json())
+        self.runs.update(self.context.run_id, verdict=verdict.status.value, verdict_digest=verdict.digest)
+        return verdict
+
+    def promote(self, verdict: Verdict) -> str:
+        """Flips live to the candidate if the verdict allows it, then retires what is too old. Says what it did.
+
+        Raises:
+            RunError: live is no longer the baseline that was judged, or the verdict was used before.
+        """
+        index = open_index(self.context)
+        self.promotion = self._promote(verdict, index)
+        return self.promotion
+
+    def _promote(self, verdict: Verdict, index: LanceIndex) -> str:
+        candidate = self.built.candidate
+        if candidate is None:
+            return "nothing to promote: live already holds exactly these documents"
+        if not verdict.allows_promotion:
+            index.drop(candidate.generation)
+            return f"not promoted: the verdict is {verdict.status.value}; live is untouched"
+        live = index.flip(candidate.generation, expected=candidate.baseline, verdict_digest=verdict.digest)
+        self.runs.update(self.context.run_id, promoted_at=live.flipped_at.isoformat())
+        index.collect(self.context.configuration.run.keep_generations)
+        return f"promoted: run {self.context.run_id} is live with {candidate.rows} chunks"
+
+    def rescore(self, stage: StageName) -> Rescored:
+        """Scores a stage of a finished run anew and says what came out."""
+        self.evaluate(stage, batches := self.batches(), anew=True)
+        locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
+        write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
+        measured = stage_measures(self.context.lake, self.context.run_id, stage, locations)
+        return Rescored(measured.num_rows, table_digest(measured))
+
+    def report(self) -> None:
+        """Writes the run's report as Markdown and HTML."""
+        write_report(self.context.lake, self.context.run_id, self.catalogue)
+
+    def task_runs(self) -> int:
+        """How many Prefect task runs this run was made of: per batch and stage, and one per other node."""
+        batches = len(self.batches())
+        return batches * len(StageName) + len(StageName) + 5
+
+    def batches(self) -> list[BatchRef]:
+        """The batches of this run as it left them, for work on a finished run."""
+        progress = self.context.folder / "progress"
+        made = []
+        for path in sorted((self.context.folder / "batches").glob("*-fetched.parquet")):
+            number = int(path.name.split("-")[0])
+            stages = {
+                stage: progress / stage / f"{number:05d}.parquet"
+                for stage in StageName
+                if (progress / stage / f"{number:05d}.parquet").exists()
+            }
+            made.append(BatchRef(number, path, stages))
+        return made
+
+    def _live(self) -> Generation | None:
+        live: Live | None = open_index(self.context).live()
+        return live.generation if live else None
+
+    def _index_under_test(self, manifest: dict[str, Any]) -> LanceView | None:
+        candidate = self.built.candidate
+        if candidate is not None:
+            return self._view(candidate.generation)
+        recorded = manifest.get("candidate")
+        return self._view(Generation(**recorded) if recorded else self._live())
+
+    def _view(self, generation: Generation | None) -> LanceView | None:
+        return open_index(self.context).open(generation) if generation else None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
