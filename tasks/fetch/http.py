@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpcore
 import httpx
@@ -46,6 +47,8 @@ class HttpFetcher:
             transport=_CheckedTransport(settings),
             timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),
             headers={"User-Agent": settings.user_agent, "Accept-Encoding": "gzip, deflate"},
+            # No cookies: what a server sends must not depend on which documents were asked for before.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             follow_redirects=False,
             trust_env=False,
         )
@@ -90,6 +93,7 @@ class HttpFetcher:
                 if response.status_code not in _REDIRECTS:
                     return self._answer(response, deadline, conditional=bool(headers))
                 current = _next_hop(current, response)
+            self._check(deadline)
         raise DocumentError(
             "too_many_redirects",
             f"more than {self._settings.max_redirects} redirects",
@@ -115,9 +119,12 @@ class HttpFetcher:
             data += part
             if len(data) > self._settings.max_bytes:
                 raise too_large(self._settings.max_bytes)
-            if time.monotonic() > deadline:
-                raise _TryAgainError(_transient("timeout", f"not complete after {self._settings.total_seconds:g} s"))
+            self._check(deadline)
         return bytes(data)
+
+    def _check(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            raise _TryAgainError(_transient("timeout", f"not complete after {self._settings.total_seconds:g} s"))
 
 
 class _TryAgainError(Exception):

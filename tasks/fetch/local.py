@@ -41,12 +41,18 @@ def read_file(locator: str, max_bytes: int) -> bytes:
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(system_name(locator), flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        descriptor = os.open(system_name(locator), flags)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise DocumentError(
-                    "not_a_file", "a pipe, device or socket stands here", remedy="leave it out with `exclude`"
+                    "not_a_file",
+                    "a folder, pipe, device or socket stands here",
+                    remedy="leave it out with `exclude`",
                 )
-            data = file.read(max_bytes + 1)
+            with open(descriptor, "rb", closefd=False) as file:
+                data = file.read(max_bytes + 1)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise DocumentError(
             "unreadable",
