@@ -1,0 +1,62 @@
+"""The configuration file that a demo folder gets."""
+
+import json
+from collections.abc import Iterable, Sequence
+from string import Template
+from typing import Any
+
+from tasks.demo.sources import FOLDER
+
+FIRST_LINE = "# Written by corpusgate demo"
+
+CLASSES = {
+    "policies": "policy",
+    "partners": "policy",
+    "reports": "report",
+    "support": "support_note",
+    "articles": "article",
+    "bulletins": "bulletin",
+}
+"""Document class by folder; what lies elsewhere stays unclassified."""
+
+TENANT, PARTNER = "skerry", "islandlink"
+
+EXPECTED_QUARANTINE = {
+    "incoming/cut-off-transfer.pdf": "corrupt",
+    "incoming/pier-lease.pdf": "encrypted",
+    "incoming/empty-scan.pdf": "empty",
+}
+"""Documents that no parser can read, and the error class of each."""
+
+
+def configuration(prefixes: Sequence[str]) -> str:
+    """The text of `corpusgate.yaml` for copies under these prefixes; [""] for the one corpus without a prefix."""
+    many = prefixes != [""]
+    anywhere = "copy-*/" if many else ""
+    return Template((FOLDER / "corpusgate.yaml.template").read_text(encoding="utf-8")).substitute(
+        first_line=FIRST_LINE,
+        classes=_entries({"class": name, "path": f"{anywhere}{folder}/**"} for folder, name in CLASSES.items()),
+        access=_entries(rule for prefix in prefixes for rule in _access(prefix)),
+        expected=_entries(
+            (
+                {"path": f"{anywhere}{path}", "stage": "parse", "error_class": error}
+                for path, error in EXPECTED_QUARANTINE.items()
+            ),
+            indent="    ",
+        ),
+    )
+
+
+def _access(prefix: str) -> list[dict[str, Any]]:
+    suffix = f"-{prefix.rstrip('/')}" if prefix else ""
+    rules: list[dict[str, Any]] = [
+        {"path": f"{prefix}partners/**", "tenant": f"{PARTNER}{suffix}", "groups": []},
+        {"path": f"{prefix}reports/**", "tenant": f"{TENANT}{suffix}", "groups": ["management"]},
+        {"path": f"{prefix}support/**", "tenant": f"{TENANT}{suffix}", "groups": ["support"]},
+    ]
+    return [*rules, {"path": f"{prefix}**", "tenant": f"{TENANT}{suffix}", "groups": []}]
+
+
+def _entries(rules: Iterable[dict[str, Any]], indent: str = "  ") -> str:
+    """YAML flow mappings, one a line (JSON is YAML)."""
+    return "\n".join(f"{indent}- {json.dumps(rule)}" for rule in rules)
