@@ -104,9 +104,7 @@ def _without_output(
 ) -> pa.Table:
     """Labelled documents that have no row of this stage: `missing` if it failed here, else `lost_upstream`."""
     rows = MetricRows(name)
-    made = {
-        row["document_id"] for row in locations.to_pylist() if row["stage"] == name and row["file"] is not None
-    }
+    made = {row["document_id"] for row in locations.to_pylist() if row["stage"] == name and row["file"] is not None}
     dropped = {row["document_id"] for row in locations.to_pylist() if row["outcome"] == Outcome.DROPPED}
     reached = {row["document_id"]: row["outcome"] for row in locations.to_pylist() if row["stage"] == name}
     metrics = [metric for metric in catalogue.of_stage(name) if metric.needs == "gold" and metric.per != "run"]

@@ -67,7 +67,9 @@ class Session:
     def close_scan(self, batches: Sequence[BatchRef]) -> None:
         """Completes the plan with what was fetched; from here on the run knows the bytes of every document."""
         planned = self.runs.plan(self.context.run_id)
-        deleted = planned.filter(pa.array([c == Cohort.DELETED for c in planned.column("cohort").to_pylist()], pa.bool_()))
+        deleted = planned.filter(
+            pa.array([c == Cohort.DELETED for c in planned.column("cohort").to_pylist()], pa.bool_())
+        )
         plan = pa.concat_tables([batch.read_documents() for batch in batches] + [deleted])
         self.runs.write_plan(self.context.run_id, plan)
         labels, gold = bind_labels(self.context.configuration.gold, plan, self.context.lake)

@@ -70,8 +70,9 @@ def _settings(model: BaseModel, indent: str) -> list[str]:
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if field.description:
-            lines += textwrap.wrap(field.description, 112 - len(indent), initial_indent=indent + "# ",
-                                   subsequent_indent=indent + "# ")
+            lines += textwrap.wrap(
+                field.description, 112 - len(indent), initial_indent=indent + "# ", subsequent_indent=indent + "# "
+            )
         if isinstance(value, BaseModel):
             lines.append(f"{indent}{name}:")
             lines += _settings(value, indent + "  ")

