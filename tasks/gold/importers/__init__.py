@@ -1,0 +1,1 @@
+"""Turning published labelled data into gold sets."""

@@ -1,0 +1,20 @@
+"""What an import did."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """The gold set written, the corpus folder its labels speak of, labels by kind, and what was left out and why.
+
+    Labels name their documents `<source>:<path below the corpus folder>`: the source of that name in the
+    configuration must point at `corpus`.
+    """
+
+    gold: Path
+    corpus: Path
+    source: str
+    labels: Mapping[str, int]
+    skipped: tuple[str, ...] = ()
