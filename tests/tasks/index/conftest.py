@@ -1,7 +1,7 @@
-"""What the tests of the index share: rows made by hand, and an index that holds them."""
+"""What the tests of the index share: an index, and rows made by hand to put into it."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,85 +10,92 @@ import pytest
 
 from schemas.stages import INDEX_ROWS
 from tasks.index.generations import Candidate, Live
+from tasks.index.search import LanceView
 from tasks.index.settings import IndexSettings
 from tasks.index.store import LanceIndex
 
-DIMENSION = 8
-MODEL = "hashing@1"
-
-
-def vector_of(text: str, dimension: int = DIMENSION) -> list[float]:
-    """A unit vector that follows from the text alone."""
-    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
-    vector = np.random.default_rng(seed).normal(size=dimension)
-    return (vector / np.linalg.norm(vector)).astype(np.float32).tolist()
-
-
-def make_rows(
-    texts: Mapping[str, list[str]],
-    key: str = "k1",
-    tenants: Mapping[str, str] | None = None,
-    chunk_ids: Callable[[str, int], str] = lambda document_id, n: f"{document_id}/text/{n}",
-    dimension: int = DIMENSION,
-) -> pa.Table:
-    """Index rows of documents, a row per text."""
-    rows = [
-        {
-            "chunk_id": chunk_ids(document_id, n),
-            "document_id": document_id,
-            "index_key": key,
-            "text": text,
-            "text_sha": hashlib.sha256(text.encode()).hexdigest(),
-            "title": f"Title of {document_id}",
-            "authors": [],
-            "section_path": [],
-            "language": "en",
-            "uri": document_id,
-            "tenant": (tenants or {}).get(document_id, "default"),
-            "groups": [],
-        }
-        for document_id, parts in texts.items()
-        for n, text in enumerate(parts)
-    ]
-    table = pa.Table.from_pylist(rows, schema=INDEX_ROWS)
-    vectors = pa.array([vector_of(row["text"], dimension) for row in rows], pa.list_(pa.float32(), dimension))
-    return table.append_column(pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False), vectors)
-
-
-def make_target(keys: Mapping[str, str]) -> pa.Table:
-    """The target of a build."""
-    return pa.table(
-        {"document_id": pa.array(list(keys), pa.string()), "index_key": pa.array(list(keys.values()), pa.string())}
-    )
+Texts = Mapping[str, list[str]]
 
 
 class Corpus:
-    """An index and the texts that it should hold, document by document."""
+    """An index and the means to put documents, given as lists of chunk texts, into it."""
+
+    dimension = 8
+    model = "hashing@1"
 
     def __init__(self, root: Path, settings: IndexSettings | None = None) -> None:
-        self.index = LanceIndex(root, settings or IndexSettings())
-        self.runs = 0
+        self.root = root
+        self.settings = settings or IndexSettings()
+        self.index = LanceIndex(root, self.settings)
 
-    def build(self, texts: Mapping[str, list[str]], tenants: Mapping[str, str] | None = None) -> Candidate:
-        """A candidate that holds exactly these documents; a document's key follows from its texts and tenant."""
-        self.runs += 1
-        keys = {
-            i: hashlib.sha256(repr((parts, (tenants or {}).get(i))).encode()).hexdigest() for i, parts in texts.items()
-        }
-        target = make_target(keys)
-        pending = self.index.pending(target, dimension=DIMENSION, embedding=MODEL)
-        rows = (make_rows({i: texts[i]}, keys[i], tenants) for i in pending.write)
-        return self.index.build(f"run-{self.runs:04d}", target, rows, dimension=DIMENSION, embedding=MODEL)
+    def vector(self, text: str) -> list[float]:
+        """A unit vector that follows from the text alone."""
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        vector = np.random.default_rng(seed).normal(size=self.dimension)
+        return (vector / np.linalg.norm(vector)).astype(np.float32).tolist()
+
+    def key(self, texts: list[str], tenant: str = "default") -> str:
+        """An index key that follows from what the document contributes."""
+        return hashlib.sha256(repr((texts, tenant)).encode()).hexdigest()[:16]
+
+    def rows(self, texts: Texts, tenants: Mapping[str, str] | None = None, same_chunk_ids: bool = False) -> pa.Table:
+        """Index rows of documents, a row per text."""
+        rows = []
+        for document_id, parts in texts.items():
+            tenant = (tenants or {}).get(document_id, "default")
+            for n, text in enumerate(parts):
+                rows.append(
+                    {
+                        "chunk_id": f"{'same' if same_chunk_ids else document_id}/text/{n}",
+                        "document_id": document_id,
+                        "index_key": self.key(parts, tenant),
+                        "text": text,
+                        "text_sha": hashlib.sha256(text.encode()).hexdigest(),
+                        "title": None,
+                        "authors": [],
+                        "section_path": [],
+                        "language": "en",
+                        "uri": document_id,
+                        "tenant": tenant,
+                        "groups": [],
+                    }
+                )
+        field = pa.field("vector", pa.list_(pa.float32(), self.dimension), nullable=False)
+        vectors = pa.array([self.vector(row["text"]) for row in rows], field.type)
+        return pa.Table.from_pylist(rows, schema=INDEX_ROWS).append_column(field, vectors)
+
+    def target(self, texts: Texts, tenants: Mapping[str, str] | None = None) -> pa.Table:
+        """What an index of these documents should hold."""
+        keys = [self.key(parts, (tenants or {}).get(i, "default")) for i, parts in texts.items()]
+        return pa.table({"document_id": pa.array(list(texts), pa.string()), "index_key": pa.array(keys, pa.string())})
+
+    def build(
+        self, run_id: str, texts: Texts, tenants: Mapping[str, str] | None = None, same_chunk_ids: bool = False
+    ) -> Candidate:
+        """A candidate that holds exactly these documents."""
+        target = self.target(texts, tenants)
+        pending = self.index.pending(target, dimension=self.dimension, embedding=self.model)
+        rows = (self.rows({i: texts[i]}, tenants, same_chunk_ids) for i in pending.write)
+        return self.index.build(run_id, target, rows, dimension=self.dimension, embedding=self.model)
 
     def promote(self, candidate: Candidate) -> Live:
         """Flips to the candidate with a verdict of its own."""
         return self.index.flip(
-            candidate.generation, expected=candidate.baseline, verdict_digest=f"verdict of {candidate.generation}"
+            candidate.generation, expected=candidate.baseline, verdict_digest=f"verdict-{candidate.generation.run_id}"
         )
 
-    def publish(self, texts: Mapping[str, list[str]], tenants: Mapping[str, str] | None = None) -> Live:
+    def publish(self, run_id: str, texts: Texts, tenants: Mapping[str, str] | None = None) -> Live:
         """Builds and promotes."""
-        return self.promote(self.build(texts, tenants))
+        return self.promote(self.build(run_id, texts, tenants))
+
+    def texts(self, view: LanceView | None) -> dict[str, list[str]]:
+        """The documents that a view holds."""
+        assert view is not None
+        found: dict[str, list[str]] = {}
+        for table in view.rows(["document_id", "text"]):
+            for row in table.to_pylist():
+                found.setdefault(row["document_id"], []).append(row["text"])
+        return found
 
 
 @pytest.fixture
