@@ -79,7 +79,7 @@ def _find(
     passage: str, key: str, raw: RawText, start: int, end: int, page_first: int | None, page_last: int | None
 ) -> tuple[Attribution, int]:
     """How the passage was found in raw.key[start:end], and where the place ends at the latest."""
-    position = raw.key.find(key, start, end)
+    position = raw.key.rfind(key, start, end)
     if position >= 0:
         return Attribution.SHORT if len(key) < LEAST_CHARACTERS else Attribution.EXACT, position + len(key)
     if len(key) < LEAST_CHARACTERS or start >= end:

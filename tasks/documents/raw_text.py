@@ -24,6 +24,9 @@ _OFFICE_PART = re.compile(
     r"|xl/(sharedStrings|worksheets/[^/]+)\.xml"
 )
 _OFFICE_LIMIT = 64 * 1024 * 1024
+_INLINE = frozenset(
+    ["a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"]
+)
 _TEXTUAL = ("application/json", "application/xml", "application/x-ndjson")
 _NOT_KEY = re.compile(r"[\W_]+")
 _META_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -172,9 +175,11 @@ class _Tokenizer(HTMLParser):
         self._silent = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Notes ids; enters what is not text."""
+        """Notes ids; enters what is not text; words do not run on across blocks."""
         if tag in self._SILENT:
             self._silent += 1
+        if tag not in _INLINE:
+            self.parts.append(" ")
         for name, value in attrs:
             if value and (name == "id" or (name == "name" and tag == "a")):
                 self.ids.setdefault(value, len(self.parts))
@@ -203,7 +208,7 @@ def _html(source: str) -> RawText:
         keys.append(key)
     starts.append(position)
     anchors = {name: starts[index] for name, index in tokenizer.ids.items()}
-    return RawText("".join(keys), (" ".join(tokenizer.parts),), anchors=anchors)
+    return RawText("".join(keys), ("".join(tokenizer.parts),), anchors=anchors)
 
 
 def _office(data: bytes) -> str:
