@@ -43,18 +43,23 @@ class CageLimits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seconds_per_document: float = Field(120, gt=0, le=86_400, description="Wall seconds one document may take.")
+    seconds_per_document: float = Field(default=120, gt=0, le=86_400, description="Wall seconds one document may take.")
     seconds_per_page: float = Field(
-        20,
+        default=20,
         gt=0,
         le=86_400,
         description="Wall seconds one page may take; a page over it is left out and the document tried once more.",
     )
     memory_mb: int = Field(
-        3072, ge=256, le=1_048_576, description="Address space of a worker in MiB (RLIMIT_AS; virtual, not resident)."
+        default=3072,
+        ge=256,
+        le=1_048_576,
+        description="Address space of a worker in MiB (RLIMIT_AS; virtual, not resident).",
     )
-    workers: int = Field(2, ge=1, le=256, description="Worker processes that run at the same time.")
-    tasks_per_worker: int = Field(200, ge=1, description="Documents after which a worker is replaced by a fresh one.")
+    workers: int = Field(default=2, ge=1, le=256, description="Worker processes that run at the same time.")
+    tasks_per_worker: int = Field(
+        default=200, ge=1, description="Documents after which a worker is replaced by a fresh one."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class JobResult:
     skipped_pages: tuple[int, ...] = ()
 
 
-class _PageTimeout(DocumentError):
+class _PageTimeoutError(DocumentError):
     """A page was over its limit; `page` is its number, from 1."""
 
     def __init__(self, page: int, seconds: float) -> None:
@@ -142,10 +147,10 @@ class _Worker:
         seconds = time.monotonic() - started
         if "error" in answer:
             error_class, message, remedy, transient = answer["error"]
-            error = DocumentError(error_class, message, remedy=remedy, transient=transient)
             if error_class == "memory":
                 self.stop()
-            return JobResult(job.key, None, error, seconds, answer["peak_rss"])
+            stated = DocumentError(error_class, message, remedy=remedy, transient=transient)
+            return JobResult(job.key, None, stated, seconds, answer["peak_rss"])
         return JobResult(job.key, answer["value"], None, seconds, answer["peak_rss"], tuple(skip))
 
     def stop(self) -> None:
@@ -181,7 +186,7 @@ class _Worker:
         while True:
             if not self._connection.poll(max(0.0, min(end, page_end) - time.monotonic())):
                 if page is not None and page_end <= end:
-                    raise _PageTimeout(page, self._limits.seconds_per_page)
+                    raise _PageTimeoutError(page, self._limits.seconds_per_page)
                 raise DocumentError(
                     "timeout",
                     f"the document took longer than {self._limits.seconds_per_document:g} s",
@@ -290,7 +295,7 @@ class Cage:
 
     def _handle(self, slot: int, job: Job) -> JobResult:
         first = self._worker(slot).handle(job, ())
-        if self._closing or not isinstance(first.error, _PageTimeout):
+        if self._closing or not isinstance(first.error, _PageTimeoutError):
             return first
         second = self._worker(slot).handle(job, (first.error.page,))
         peaks = [peak for peak in (first.peak_rss_bytes, second.peak_rss_bytes) if peak is not None]

@@ -1,0 +1,104 @@
+"""Reading order on a page: columns are found by the empty gutter between them."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from statistics import median
+
+from tasks.parse.pdf_lines import Line, merged, rows_of, union
+
+_MOST_CROSSING = 0.25
+"""Share of lines (titles, wide captions) that may cross a gutter."""
+
+_MOST_DEPTH = 6
+
+
+def reading_order(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
+    """Groups of lines in reading order; a group is the stretch of one column between two lines that span columns.
+
+    Runs that stand beside one another inside a column are joined to one line. A gutter is an x that few lines cross,
+    that has running text on both sides, side by side over most of the height; columns of short runs (a list's
+    numbers, a table's cells) make no gutter.
+    """
+    if not lines:
+        return []
+    gutter = _gutter(lines) if depth < _MOST_DEPTH else None
+    if gutter is None:
+        return [[merged(row) for row in rows_of(lines)]]
+    groups: list[list[Line]] = []
+    band: list[Line] = []
+    spanning: list[Line] = []
+    for line in sorted(lines, key=lambda line: line.middle):
+        if line.box[0] < gutter < line.box[2]:
+            groups += _columns(band, gutter, depth)
+            band = []
+            spanning.append(line)
+        else:
+            if band or not _beside(line, spanning):
+                groups += [[merged(row) for row in rows_of(spanning)]] if spanning else []
+                spanning = []
+                band.append(line)
+            else:
+                spanning.append(line)
+    groups += [[merged(row) for row in rows_of(spanning)]] if spanning else []
+    return groups + _columns(band, gutter, depth)
+
+
+def _beside(line: Line, spanning: Sequence[Line]) -> bool:
+    return bool(spanning) and abs(spanning[-1].middle - line.middle) < 0.4 * line.size
+
+
+def _columns(band: Sequence[Line], gutter: float, depth: int) -> list[list[Line]]:
+    left = [line for line in band if line.box[2] <= gutter]
+    right = [line for line in band if line.box[2] > gutter]
+    return reading_order(left, depth + 1) + reading_order(right, depth + 1)
+
+
+def _gutter(lines: Sequence[Line]) -> float | None:
+    if len(lines) < 8:
+        return None
+    starts, ends = sorted(line.box[0] for line in lines), sorted(line.box[2] for line in lines)
+    size = median(line.size for line in lines)
+    best: tuple[float, float] | None = None
+    for end in sorted({round(end, 1) for end in ends}):
+        after = bisect_left(starts, end - 0.1)
+        following = starts[after] if after < len(starts) else None
+        if following is None:
+            break
+        x = (end + max(following, end)) / 2 + 0.05
+        crossing = bisect_left(starts, x) - bisect_right(ends, x)
+        gap = following - end
+        if gap < 0.6 * size or crossing > _MOST_CROSSING * len(lines) or not _is_gutter(lines, x):
+            continue
+        if best is None or (crossing, -gap) < best[:2]:
+            best = (crossing, -gap)
+            found = x
+    return found if best else None
+
+
+def _is_gutter(lines: Sequence[Line], x: float) -> bool:
+    left = [line for line in lines if line.box[2] <= x]
+    right = [line for line in lines if line.box[0] >= x]
+    if min(len(left), len(right)) < 4:
+        return False
+    a, b = union(line.box for line in left), union(line.box for line in right)
+    shared = min(a[3], b[3]) - max(a[1], b[1])
+    if shared < 0.5 * min(a[3] - a[1], b[3] - b[1]):
+        return False
+    running = [_is_running_text(left), _is_running_text(right)]
+    return all(running) or (any(running) and _share_on_one_line(left, right) < 0.5)
+
+
+def _is_running_text(side: Sequence[Line]) -> bool:
+    """Half of the lines hold at least 18 characters: text in narrow columns does, a table's cells do not."""
+    return median(len(line.text) for line in side) >= 18
+
+
+def _share_on_one_line(left: Sequence[Line], right: Sequence[Line]) -> float:
+    """Of the side with fewer lines, the share that stand at the height of a line on the other side."""
+    few, many = sorted((left, right), key=len)
+    heights = sorted(line.middle for line in many)
+    beside = 0
+    for line in few:
+        i = bisect_left(heights, line.middle - 0.2 * line.size)
+        beside += i < len(heights) and heights[i] <= line.middle + 0.2 * line.size
+    return beside / len(few)

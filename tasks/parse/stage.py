@@ -1,0 +1,96 @@
+"""parse: a file's bytes become elements in reading order. Every file is read in the cage."""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.names import StageName
+from schemas.stages import PARSE
+from tasks.documents.cage import Cage, Job, JobResult
+from tasks.errors import DocumentError
+from tasks.parse.evaluator import evaluate
+from tasks.parse.settings import ParseSettings
+from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
+
+_PARSERS = {
+    "application/pdf": "tasks.parse.pdf:parse_pdf",
+    "text/html": "tasks.parse.html:parse_html",
+    "application/xhtml+xml": "tasks.parse.html:parse_html",
+    "text/markdown": "tasks.parse.markdown:parse_markdown",
+    "text/plain": "tasks.parse.text:parse_text",
+}
+"""The function for each media type; called as (path, settings, declared media type, pages)."""
+
+
+def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOutput:
+    """Parses each document in a worker process. A file without a single element is a failure, never an empty row."""
+    shaping = settings.model_dump(mode="json", exclude={"limits"})
+    failures: list[Failure] = []
+    jobs: list[Job] = []
+    for document, rows in batch.rows():
+        fetched = rows[StageName.FETCH]
+        try:
+            target = _parser_of(fetched)
+        except DocumentError as error:
+            failures.append(_failure(document["document_id"], error))
+        else:
+            path = str(resources.raw.path(fetched["content_sha"]))
+            jobs.append(Job(document["document_id"], target, [path, shaping, fetched["media_type_declared"]]))
+    made: list[dict[str, Any]] = []
+    costs: dict[str, Cost] = {failure.document_id: Cost(0.0) for failure in failures}
+    for result in Cage.shared(settings.limits).run(jobs) if jobs else ():
+        costs[result.key] = Cost(result.seconds, result.peak_rss_bytes)
+        problem = result.error or _emptiness(result)
+        if problem:
+            failures.append(_failure(result.key, problem))
+        else:
+            made.append({"document_id": result.key} | result.value)
+    return StageOutput(pa.Table.from_pylist(made, schema=PARSE), tuple(failures), (), costs)
+
+
+def _parser_of(fetched: Mapping[str, Any]) -> str:
+    if fetched["size_bytes"] == 0:
+        raise DocumentError("empty", "the file has no bytes", remedy="fetch it again, or take it out of the source")
+    try:
+        return _PARSERS[fetched["media_type"]]
+    except KeyError:
+        raise DocumentError(
+            "unsupported_type",
+            f"there is no parser for {fetched['media_type']}; there are parsers for {', '.join(_PARSERS)}",
+            remedy="convert the file, or leave its kind out of the source's patterns",
+        ) from None
+
+
+def _emptiness(result: JobResult) -> DocumentError | None:
+    if result.value["elements"]:
+        return None
+    return DocumentError(
+        "empty_parse",
+        "the file has bytes, but the parser found no text in it",
+        remedy="open it in a viewer: if it is blank, take it out of the source; if not, report it as a defect",
+    )
+
+
+def _failure(document_id: str, error: DocumentError) -> Failure:
+    return Failure(document_id, error.error_class, str(error), error.remedy, error.transient)
+
+
+def fingerprint(settings: ParseSettings) -> Mapping[str, str]:
+    """The versions of the parsers."""
+    return {name: version(name) for name in ("pymupdf", "lxml", "markdown-it-py", "charset-normalizer")}
+
+
+STAGE = Stage(
+    name=StageName.PARSE,
+    version=1,
+    reads=(StageName.FETCH,),
+    writes=PARSE,
+    settings=ParseSettings,
+    run=run,
+    fingerprint=fingerprint,
+    scorer_version=1,
+    evaluate=evaluate,
+    labels=("text", "tables", "structure"),
+)
