@@ -1,6 +1,6 @@
 """Labels of a rendered document, made from the same blocks as its bytes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.demo import blocks
@@ -48,7 +48,7 @@ class Rendered:
 
 def labels_of(source: Source, rendered: Rendered) -> dict[str, Label]:
     """The labels that the source asks for, by kind."""
-    made = {
+    made: dict[str, Callable[[], Label]] = {
         "text": lambda: TextLabel(text=rendered.text),
         "tables": lambda: _tables(rendered),
         "structure": lambda: _structure(rendered),

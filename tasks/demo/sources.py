@@ -1,6 +1,6 @@
 """The authored texts: YAML front matter over a body in a small Markdown dialect (see `blocks`)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -74,8 +74,7 @@ def _read(*folders: str) -> Iterator[Source]:
 
 def _parse(name: str, text: str) -> Source:
     _, front, body = text.split("---\n", 2)
-    values: Mapping[str, Any] = yaml.load(front, Loader=yaml.BaseLoader)  # noqa: S506 (text only)
-    fields = {key: tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-              for key, value in values.items()}  # fmt: skip
+    values: dict[str, Any] = yaml.load(front, Loader=yaml.BaseLoader)  # noqa: S506 (text only)
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     questions = tuple(Question(**entry) for entry in values.get("questions", ()))
     return replace(Source(name=name, body=body.strip(), **(fields | {"questions": ()})), questions=questions)
