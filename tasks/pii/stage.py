@@ -1,0 +1,222 @@
+"""The PII stage: finds personal data in the clean text and the fields beside it, and applies the policy.
+
+The unit of analysis is the element: the same passage gives the same spans wherever it stands. Code and formulas are
+searched by patterns only; the model takes identifiers for names. What was found once is then looked for in the whole
+document, so that a name is not masked in a sentence and left in a heading, the title or the path.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.names import ElementKind, StageName
+from schemas.stages import PII
+from tasks.pii.detection import MODEL, MODEL_LANGUAGES, Find, find_all
+from tasks.pii.evaluator import evaluate, facts
+from tasks.pii.fields import URI_TYPES, Segment, authors_of, segments, title_of
+from tasks.pii.plausibility import settle
+from tasks.pii.redaction import Redactor, hash_key, resolve
+from tasks.pii.settings import PiiSettings
+from tasks.pii.visible import Visible, visible
+from tasks.stage import Batch, Cost, Resources, Stage, StageOutput
+
+_PATTERNS_ONLY = frozenset({ElementKind.CODE, ElementKind.FORMULA})
+
+_LEAST_REPEATED = 5
+"""Characters from which on a found value is looked for in the rest of its document."""
+
+
+@dataclass(slots=True)
+class _Passage:
+    """A text that is searched as a unit; `offset` is where it starts in what it belongs to."""
+
+    seen: Visible
+    model: bool
+    offset: int = 0
+    finds: list[Find] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Document:
+    """A document on its way through the stage."""
+
+    row: Mapping[str, Any]
+    text: str
+    english: bool
+    elements: list[_Passage]
+    title: _Passage | None
+    authors: list[_Passage]
+    uri: list[tuple[Segment, _Passage]]
+
+    def passages(self) -> Iterator[_Passage]:
+        yield from self.elements
+        if self.title is not None:
+            yield self.title
+        yield from self.authors
+
+    def characters(self) -> int:
+        return 1 + sum(len(passage.seen.text) for passage in self.passages())
+
+
+def run(batch: Batch, settings: PiiSettings, resources: Resources) -> StageOutput:
+    """Searches all passages of a batch together, then redacts document by document (`PII` rows)."""
+    started = time.perf_counter()
+    redactor = Redactor(settings)
+    documents = [_read(row, stages) for row, stages in batch.rows()]
+    passages = [passage for document in documents for passage in document.passages()]
+    for model in (True, False):
+        _search([passage for passage in passages if passage.model is model], settings, model=model)
+    _search([passage for document in documents for _, passage in document.uri], settings, model=False, only=URI_TYPES)
+    rows = []
+    for document in documents:
+        _repeat(document, settings)
+        rows.append(_redacted(document, settings, redactor))
+    seconds = (time.perf_counter() - started) / max(1, sum(document.characters() for document in documents))
+    costs = {document.row["document_id"]: Cost(seconds * document.characters()) for document in documents}
+    return StageOutput(pa.Table.from_pylist(rows, schema=PII), costs=costs)
+
+
+def _read(row: Mapping[str, Any], stages: Mapping[StageName, Mapping[str, Any]]) -> _Document:
+    parsed, clean = stages[StageName.PARSE], stages[StageName.NORMALIZE]
+    english = stages[StageName.LANGUAGE]["language"] in MODEL_LANGUAGES
+    kinds = {element["element_id"]: element["kind"] for element in parsed["elements"]}
+    elements = [
+        _Passage(
+            visible(clean["text"][span["start"] : span["end"]]),
+            english and kinds.get(span["element_id"]) not in _PATTERNS_ONLY,
+            span["start"],
+        )
+        for span in clean["elements"]
+        if span["start"] < span["end"]
+    ]
+    title = title_of(parsed, frozenset(span["element_id"] for span in clean["elements"]))
+    return _Document(
+        row,
+        clean["text"],
+        english,
+        elements,
+        _Passage(visible(title), english) if title is not None else None,
+        [_Passage(visible(author), model=False) for author in authors_of(parsed)],
+        [(segment, _Passage(Visible(segment.text, None), model=False)) for segment in segments(row["uri"])],
+    )
+
+
+def _search(
+    passages: Sequence[_Passage], settings: PiiSettings, *, model: bool, only: frozenset[str] | None = None
+) -> None:
+    texts = [passage.seen.text for passage in passages]
+    for passage, finds in zip(passages, find_all(texts, settings, model=model, only=only), strict=True):
+        text = passage.seen.text
+        if settings.check_plausibility:
+            finds = [settled for find in finds for settled in settle(text, find)]
+        passage.finds = resolve(text, finds, settings)
+
+
+def _repeat(document: _Document, settings: PiiSettings) -> None:
+    """Looks for every value that was found once in the whole document; of names only those of several words."""
+    values: dict[str, Find] = {}
+    for passage in document.passages():
+        for find in passage.finds:
+            value = passage.seen.text[find.start : find.end]
+            single = find.type == "PERSON" and len(value.split()) < 2
+            if settings.action(find.type) != "keep" and len(value) >= _LEAST_REPEATED and not single:
+                values.setdefault(value, find)
+    if not values:
+        return
+    for passage in document.passages():
+        _add(passage, values, settings)
+    loose = {re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", value))) + r"(?![^\W_])",
+                        re.IGNORECASE): find for value, find in values.items()}  # fmt: skip
+    for segment, passage in document.uri:
+        repeated = [
+            Find(match.start(), match.end(), find.type, find.score)
+            for pattern, find in loose.items()
+            for match in pattern.finditer(segment.text)
+        ]
+        passage.finds = resolve(segment.text, passage.finds + repeated, settings)
+
+
+def _add(passage: _Passage, values: Mapping[str, Find], settings: PiiSettings) -> None:
+    text = passage.seen.text
+    covered = {(find.start, find.end) for find in passage.finds}
+    repeated: list[Find] = []
+    for value, find in values.items():
+        start = text.find(value)
+        while start >= 0:
+            end = start + len(value)
+            inside_word = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
+            if not inside_word and (start, end) not in covered:
+                repeated.append(Find(start, end, find.type, find.score))
+            start = text.find(value, end)
+    if repeated:
+        passage.finds = resolve(text, passage.finds + repeated, settings)
+
+
+def _redacted(document: _Document, settings: PiiSettings, redactor: Redactor) -> dict[str, Any]:
+    finds = [
+        Find(passage.offset + start, passage.offset + end, find.type, find.score)
+        for passage in document.elements
+        for find in passage.finds
+        for start, end in [passage.seen.source(find.start, find.end)]
+    ]
+    text, spans = redactor.redact(document.text, finds)
+    return {
+        "document_id": document.row["document_id"],
+        "coverage": "model" if document.english else "unsupported_language",
+        "spans": spans,
+        "text": text,
+        "fields": list(_fields(document, settings, redactor)),
+    }
+
+
+def _fields(document: _Document, settings: PiiSettings, redactor: Redactor) -> Iterator[dict[str, Any]]:
+    def made(name: str, value: str, finds: Sequence[Find]) -> dict[str, Any]:
+        types = sorted({find.type for find in finds if settings.action(find.type) != "keep"})
+        return {"name": name, "value": redactor.redact(value, finds)[0], "types": types}
+
+    if document.title is not None:
+        yield made("title", document.title.seen.text, document.title.finds)
+    for author in document.authors:
+        text = author.seen.text
+        if settings.authors == "mask":
+            yield {"name": "author", "value": "[PERSON]", "types": ["PERSON"]}
+        elif settings.authors == "keep":
+            yield made("author", text, [find for find in author.finds if find.type != "PERSON"])
+    uri_finds = [
+        Find(*segment.source(find.start, find.end), find.type, find.score)
+        for segment, passage in document.uri
+        for find in passage.finds
+    ]
+    yield made("uri", document.row["uri"], uri_finds)
+
+
+def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
+    """The libraries and the model that shape the spans, and which key the hashes were made with."""
+    import hashlib
+
+    key = hash_key(settings)
+    return {name: version(name) for name in ("phonenumbers", "presidio-analyzer", "spacy")} | {
+        MODEL: version(MODEL),
+        "hash_key": hashlib.blake2b(key, digest_size=8, person=b"which key").hexdigest() if key else "",
+    }
+
+
+STAGE = Stage(
+    name=StageName.PII,
+    version=1,
+    reads=(StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE),
+    writes=PII,
+    settings=PiiSettings,
+    run=run,
+    fingerprint=fingerprint,
+    scorer_version=1,
+    evaluate=evaluate,
+    context=("uri",),
+    labels=("pii", "questions"),
+    facts=facts,
+)
