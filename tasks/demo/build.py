@@ -41,13 +41,13 @@ class DemoDocument:
 
 @dataclass(frozen=True, slots=True)
 class DemoCorpus:
-    """What `build` wrote. `expected_quarantine` leads from path to error class."""
+    """What `build` wrote. `expected_quarantine` leads from path to (stage, error class)."""
 
     corpus: Path
     gold: Path
     configuration: Path
     documents: tuple[DemoDocument, ...]
-    expected_quarantine: Mapping[str, str]
+    expected_quarantine: Mapping[str, tuple[str, str]]
 
     def by_class(self) -> Mapping[str, int]:
         """Documents per class."""

@@ -22,11 +22,11 @@ CLASSES = {
 TENANT, PARTNER = "skerry", "islandlink"
 
 EXPECTED_QUARANTINE = {
-    "incoming/cut-off-transfer.pdf": "corrupt",
-    "incoming/pier-lease.pdf": "encrypted",
-    "incoming/empty-scan.pdf": "empty",
+    "incoming/cut-off-transfer.pdf": ("parse", "corrupt"),
+    "incoming/pier-lease.pdf": ("parse", "encrypted"),
+    "incoming/empty-scan.pdf": ("fetch", "empty"),
 }
-"""Documents that no parser can read, and the error class of each."""
+"""Documents that nobody can read: the stage that finds out, and its error class."""
 
 
 def configuration(prefixes: Sequence[str]) -> str:
@@ -39,8 +39,8 @@ def configuration(prefixes: Sequence[str]) -> str:
         access=_entries(rule for prefix in prefixes for rule in _access(prefix)),
         expected=_entries(
             (
-                {"path": f"{anywhere}{path}", "stage": "parse", "error_class": error}
-                for path, error in EXPECTED_QUARANTINE.items()
+                {"path": f"{anywhere}{path}", "stage": stage, "error_class": error}
+                for path, (stage, error) in EXPECTED_QUARANTINE.items()
             ),
             indent="    ",
         ),

@@ -1,10 +1,11 @@
 """Reports: PDF files with running lines, columns, tables, notes and captions, laid out by a small engine of our own.
 
 The reference text is what stands on the pages, running lines included, page by page from top to bottom, with
-words that a line end parted typed in one and without the bullets and numbers of list items.
+words that a line end parted typed in one; numbers of list items are typed, bullets are not.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from fpdf import FPDF
@@ -130,13 +131,12 @@ class _Report:
         self._floor -= note_height
         self._notes.extend(notes)
         self._y += before
+        self._item = self._item + 1 if block.ordered else 0
         if block.kind == "list_item":
-            self._item = self._item + 1 if block.ordered else 0
-            self._text(MARGIN + indent - 12, self._y + font.size, f"{self._item}." if block.ordered else "\u2022", font)
-        else:
-            self._item = 0
+            bullet = f"{self._item}." if block.ordered else "\u2022"
+            self._text(MARGIN + indent - 12, self._y + font.size, bullet, font)
         self._y = self._lines(lines, font, MARGIN + indent, self._y, lead)
-        self._put(block)
+        self._put(replace(block, source=f"{self._item}. {block.source}") if block.ordered else block)
 
     def _columns(self, blocks: Sequence[Block]) -> None:
         """Two columns of equal height, filled one after the other."""
