@@ -1,0 +1,53 @@
+import hashlib
+from pathlib import Path
+
+import pymupdf
+import pytest
+
+from tasks.errors import ConfigurationError
+from tasks.gold.gold_set import read_gold_set
+from tasks.gold.importers.registry import import_gold
+from tasks.gold.kinds import ContentLabel, TablesLabel
+from tasks.metrics.table_cells import table_cells
+
+
+def test_icdar_tables_have_their_cells_and_lie_where_the_pdf_has_them(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "tables" / "icdar2013"
+    summary = import_gold("icdar2013", source, tmp_path)
+    assert summary.labels == {"tables": 27}
+    assert [skip.split(":")[0] for skip in summary.skipped] == ["eu-009b-str.xml"]
+    gold = read_gold_set(summary.gold)
+    (first,) = (g for g in gold.labels if g.document == "icdar2013:competition-dataset-eu/eu-003.pdf")
+    pdf = source / "competition-dataset-eu" / "eu-003.pdf"
+    assert first.content_sha == hashlib.sha256(pdf.read_bytes()).hexdigest()
+    assert isinstance(first.label, TablesLabel)
+    table = first.label.tables[0]
+    # The region's box is 92, 564, 519, 651 from the bottom of a page 792 points high.
+    assert (table.page, table.bbox) == (1, (92.0, 141.0, 519.0, 228.0))
+    cells = {(cell.row, cell.column): cell.text for cell in table_cells(table.html)}
+    assert cells[0, 0] == ""
+    assert cells[0, 2] == "FTSE Eurotop 100 companies analysed"
+    with pymupdf.open(pdf) as document:
+        inside = document[0].get_text("text", clip=table.bbox)
+    assert "FTSE Eurotop 100" in inside
+
+
+def test_article_pages_are_unpacked_and_bound_to_their_bytes(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "boilerplate" / "article-extraction-benchmark"
+    summary = import_gold("article-extraction-benchmark", source, tmp_path)
+    assert summary.labels == {"content": 121}
+    label = read_gold_set(summary.gold).labels[0]
+    assert isinstance(label.label, ContentLabel)
+    page = summary.corpus / label.document.removeprefix(f"{summary.source}:")
+    assert hashlib.sha256(page.read_bytes()).hexdigest() == label.content_sha
+    assert b"<html" in page.read_bytes().lower()
+
+
+def test_an_unknown_format_or_a_foreign_folder_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="coco") as error:
+        import_gold("coco", tmp_path, tmp_path)
+    assert "icdar2013" in error.value.remedy
+    for known in ("icdar2013", "article-extraction-benchmark"):
+        with pytest.raises(ConfigurationError):
+            import_gold(known, tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
