@@ -5,7 +5,7 @@ import pytest
 
 from tasks.metrics.shingles import macro_scores, shingle_counts
 
-EXTRACTORS = [
+EXTRACTORS = (
     "AutoExtract",
     "Diffbot",
     "beautifulsoup",
@@ -16,7 +16,7 @@ EXTRACTORS = [
     "newspaper",
     "readability",
     "trafilatura",
-]
+)
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)
