@@ -57,7 +57,7 @@ class Page:
 
     @cached_property
     def _apart(self) -> tuple[str, frozenset[str]]:
-        """(text of the outermost marked parts, their pieces); a part with most of the page's text is not one."""
+        """(text of the outermost marked parts, their pieces); but for `nav`, one with most of the text is content."""
         marked = set(self._tree.xpath(_APART))
         marked.update(
             node
@@ -71,7 +71,7 @@ class Page:
         for _, node in walk:
             if node in marked:
                 parts = list(node.itertext())
-                if sum(map(len, parts)) <= largest:
+                if node.tag == "nav" or sum(map(len, parts)) <= largest:
                     pieces.update(map(flat, parts))
                     whole.append(flat("".join(parts)))
                     walk.skip_subtree()
@@ -119,7 +119,7 @@ class Page:
         return line in pieces or (line.count(" ") >= _FEWEST_WORDS - 1 and line in whole)
 
     def is_navigation(self, text: str) -> bool:
-        """Whether `text` is all links, and three or more, or in a table cell of such, or in a marked part of the page."""
+        """Whether `text` is all links: three or more, or in a table cell of such, or in a marked part."""
         line = flat(text)
         if len(line) > 300:
             return False
