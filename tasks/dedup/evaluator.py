@@ -145,7 +145,7 @@ def _stability(
             documents = evidence.documents.take([positions[document_id] for document_id in texts])
             signed.append(signature_rows(documents, list(texts.values()), settings))
         signatures = pa.concat_tables(signed)
-        reverse = signatures.take(range(signatures.num_rows - 1, -1, -1))
+        reverse = signatures.take(list(range(signatures.num_rows - 1, -1, -1)))
         again = decide(reverse, spool.read, settings)
     kept = dict(zip(again.column("document_id").to_pylist(), again.column("cluster_id").to_pylist(), strict=True))
     for document_id, row in decisions.items():
