@@ -1,9 +1,9 @@
 """Finding personal data: presidio's recognizers, and a spaCy model for names, over many texts at once.
 
-The spans are those that presidio's `analyze` gives for each text alone, and some telephone numbers more. The work is
-less, because the model reads texts in batches, a recognizer runs only where a text can match it, and words are
-lemmatized (for presidio's context rules) only where a pattern was found. The dependency parser never runs: nothing
-here reads its output.
+The spans are those that presidio's `analyze` gives for each text alone, and names and telephone numbers that their
+surroundings announce. The work is less, because the model reads texts in batches, a recognizer runs only where a text
+can match it, and words are lemmatized (for presidio's context rules) only where a pattern was found. The dependency
+parser never runs: nothing here reads its output.
 """
 
 import re
@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tasks.errors import ConfigurationError
+from tasks.pii.names import PERSON, announced_names
 from tasks.pii.settings import PiiSettings
 from tasks.pii.telephone import PHONE, telephone_numbers
 
@@ -188,10 +189,11 @@ def _patterns(kit: _Kit, texts: Sequence[str], wanted: set[str], *, lemmas: bool
     if lemmas:
         raw = _with_context(kit, texts, raw)
     found = [[Find(r.start, r.end, r.entity_type, float(r.score)) for r in results] for results in raw]
-    if PHONE in wanted:
-        for text, finds in zip(texts, found, strict=True):
-            if _CAN_MATCH[PHONE](text):
-                finds += [Find(start, end, PHONE, score) for start, end, score in telephone_numbers(text)]
+    for text, finds in zip(texts, found, strict=True):
+        if PHONE in wanted and _CAN_MATCH[PHONE](text):
+            finds += [Find(start, end, PHONE, score) for start, end, score in telephone_numbers(text)]
+        if PERSON in wanted:
+            finds += [Find(start, end, PERSON, score) for start, end, score in announced_names(text)]
     return found
 
 

@@ -22,6 +22,7 @@ _DATE = re.compile(
     r"(?:[0-2]?\d|3[01])[-/.](?:[0-2]?\d|3[01])[-/.](?:19|20)\d\d)(?!\d)"
 )
 _NORTH_AMERICAN = re.compile(r"(?:1[-. ])?(?:\(\d{3}\)|\d{3}[-. ])[-. ]?\d{3}[-. ]\d{4}(?:\s*(?:x|ext\.?)\s*\d+)?\Z")
+_SOCIAL_SECURITY = re.compile(r"\d{3}-\d{2}-\d{4}\Z")
 _GLUED_BEFORE = re.compile(r"(?:[\w@#/\\_-]|\d[.,:])\Z")
 _GLUED_AFTER = re.compile(r"[\w@\\_]|[-.,:/]\d")
 _VERSION_WORD = re.compile(
@@ -30,6 +31,27 @@ _VERSION_WORD = re.compile(
 )
 _NHS_WORD = re.compile(r"\b(?:nhs|patient|health|hospital|gp)\b", re.IGNORECASE)
 _NO_NAME = re.compile(r"[\d@#$%^*_=+<>|\\{}\[\]~/]")
+_FIELD_NAMES = frozenset(
+    {
+        "tel",
+        "fax",
+        "phone",
+        "telephone",
+        "mobile",
+        "cell",
+        "email",
+        "e-mail",
+        "mail",
+        "web",
+        "website",
+        "address",
+        "name",
+    }
+    | {"dear", "mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madam", "re", "cc", "attn", "hello", "hi", "regards"}
+    | {"note", "table", "figure", "fig", "page", "section", "chapter", "appendix", "step", "yes", "no", "ok", "todo"}
+)
+_ABBREVIATION = re.compile(r"\b(?:API|AI|JSON|XML|HTML|HTTPS?|URL|SQL|PDF|CSV|SDK|CLI|CSS|SLA|FAQ|GPU|CPU|USB|VPN)s?\b")
+_JOINED_WORDS = re.compile(r"(?!Fitz)[^\W\d_]{3}[a-z][A-Z]")
 _LINE = re.compile(r"[^\n\t\r]+")
 _NAME_CORE = re.compile(r"\w(?:.*?\w)?\.?(?=(?:['\u2019]s)?\W*\Z)")
 
@@ -65,7 +87,11 @@ def plausible(text: str, find: Find) -> bool:
     if find.type == "IP_ADDRESS":
         return _address(value, before)
     if find.type == "MAC_ADDRESS":
-        return not re.search(r"[0-9a-fA-F][:-]\Z", before) and not re.match(r"[:-][0-9a-fA-F]", after)
+        return (
+            bool(re.search("[A-Fa-f]", value))
+            and not re.search(r"[0-9a-fA-F][:-]\Z", before)
+            and not re.match(r"[:-][0-9a-fA-F]", after)
+        )
     if find.type == "UK_NHS":
         return not _glued(before, after) and (not value.isdigit() or _NHS_WORD.search(before) is not None)
     if find.type in {"US_SSN", "US_ITIN", "US_PASSPORT", "CREDIT_CARD"}:
@@ -80,16 +106,17 @@ def _glued(before: str, after: str) -> bool:
 
 def _name(value: str) -> bool:
     """A name has letters only; a single word has a capital and is no abbreviation."""
-    if _NO_NAME.search(value):
+    if _NO_NAME.search(value) or _ABBREVIATION.search(value) or _JOINED_WORDS.search(value):
         return False
     if len(value.split()) > 1:
         return True
-    return len(value) > 1 and not value.isupper() and value[0].isupper()
+    alone = value.strip(".").casefold()
+    return len(alone) > 1 and alone not in _FIELD_NAMES and not value.isupper() and value[0].isupper()
 
 
 def _phone(value: str, before: str, after: str) -> bool:
     digits = sum(c.isdigit() for c in value)
-    if not 7 <= digits <= 20 or _glued(before, after) or _DATE.search(value):
+    if not 7 <= digits <= 20 or _glued(before, after) or _DATE.search(value) or _SOCIAL_SECURITY.match(value):
         return False
     if value.startswith("+") or before.endswith("+"):
         return True

@@ -15,8 +15,9 @@ from tasks.pii.visible import visible
 def resolve(text: str, finds: Iterable[Find], settings: PiiSettings) -> list[Find]:
     """Spans that do not overlap, sorted.
 
-    The higher score wins, then the longer, then the first. What a loser covers beyond the winner stays its own, so
-    that no letter of a find becomes readable; a find of a kept type gives way as a whole.
+    Finds of one type that overlap are one. Of different types the higher score wins, then the longer, then the first.
+    What a loser covers beyond the winner stays its own, so that no letter of a find becomes readable; a find of a kept
+    type gives way as a whole.
 
     >>> resolve("Ann Lee ann@x.org", [Find(0, 17, "PERSON", 0.85), Find(8, 17, "EMAIL_ADDRESS", 1.0)], PiiSettings())
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -27,7 +28,7 @@ def resolve(text: str, finds: Iterable[Find], settings: PiiSettings) -> list[Fin
         return settings.action(find.type) == "keep", -find.score, find.start - find.end, find.start, find.type
 
     taken: list[Find] = []
-    for find in sorted(finds, key=rank):
+    for find in sorted(_joined(finds), key=rank):
         free = [(find.start, find.end)]
         for other in taken:
             free = [
@@ -47,6 +48,17 @@ def resolve(text: str, finds: Iterable[Find], settings: PiiSettings) -> list[Fin
             if start < end:
                 taken.append(Find(start, end, find.type, find.score))
     return sorted(taken)
+
+
+def _joined(finds: Iterable[Find]) -> list[Find]:
+    joined: list[Find] = []
+    for find in sorted(finds, key=lambda find: (find.type, find.start, find.end)):
+        last = joined[-1] if joined else None
+        if last is not None and last.type == find.type and find.start < last.end:
+            joined[-1] = Find(last.start, max(last.end, find.end), find.type, max(last.score, find.score))
+        else:
+            joined.append(find)
+    return joined
 
 
 class Redactor:

@@ -20,7 +20,9 @@ _NORTH_AMERICAN = re.compile(
 )
 _ANNOUNCED = re.compile(
     r"\b(?:telephone|phone|tel|mobile|cell(?:phone)?|fax|hotline|dial|whatsapp|sms|telefon|handy|t[ée]l[ée]phone|"
-    r"t[ée]l|m[óo]vil|tel[ée]fono|telefone|celular)\b\.?[^\S\n]*(?:(?:no|number|nr|is|at)\b\.?[^\S\n]*){0,2}"
+    r"t[ée]l|m[óo]vil|tel[ée]fono|telefone|celular|"
+    r"(?:call|reach|ring|text|contact)(?:ed)?(?: \w+){0,3}? (?:at|on|under))\b\.?[^\S\n]*"
+    r"(?:(?:no|number|nr|is|at)\b\.?[^\S\n]*){0,2}"
     rf"[:=#-]?\s{{0,2}}(?P<number>\(?\+?\d(?:[-. ()/]{{0,2}}\d){{6,14}}{_EXTENSION})(?![\w-]|\.\d)",
     re.IGNORECASE,
 )
