@@ -2,9 +2,9 @@
 
 import re
 
+from tasks.demo.authored import Source
 from tasks.demo.labels import Rendered
 from tasks.demo.reports import render_report
-from tasks.demo.sources import Source
 
 PASSWORD = "breakwater"  # noqa: S105 (a demo file that nobody is meant to open)
 

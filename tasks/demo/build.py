@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tasks.demo import broken
+from tasks.demo.authored import Source
 from tasks.demo.configuration import CLASSES, EXPECTED_QUARANTINE, FIRST_LINE, configuration
 from tasks.demo.duplicates import pair_labels
 from tasks.demo.labels import Rendered, labels_of
@@ -18,7 +19,6 @@ from tasks.demo.notes import render_note
 from tasks.demo.pages import render_page
 from tasks.demo.reports import render_report
 from tasks.demo.revisions import Revision, healthy, regressed
-from tasks.demo.sources import Source
 from tasks.demo.variation import Variation
 from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import write_gold_set

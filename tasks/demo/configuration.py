@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from string import Template
 from typing import Any
 
-from tasks.demo.sources import FOLDER
+from tasks.demo.authored import FOLDER
 
 FIRST_LINE = "# Written by corpusgate demo"
 
@@ -33,13 +33,13 @@ def configuration(prefixes: Sequence[str]) -> str:
     """The text of `corpusgate.yaml` for copies under these prefixes; [""] for the one corpus without a prefix."""
     many = prefixes != [""]
     anywhere = "copy-*/" if many else ""
-    return Template((FOLDER / "corpusgate.yaml.template").read_text(encoding="utf-8")).substitute(
+    return Template((FOLDER / "configuration.txt").read_text(encoding="utf-8")).substitute(
         first_line=FIRST_LINE,
         classes=_entries({"class": name, "path": f"{anywhere}{folder}/**"} for folder, name in CLASSES.items()),
         access=_entries(rule for prefix in prefixes for rule in _access(prefix)),
         expected=_entries(
             (
-                {"path": f"{anywhere}{path}", "stage": stage, "error_class": error}
+                {"path": f"{anywhere}{path}", "stage": stage, "error_class": error, "reason": "planted"}
                 for path, (stage, error) in EXPECTED_QUARANTINE.items()
             ),
             indent="    ",

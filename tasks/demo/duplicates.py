@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from tasks.demo.sources import Source, read_yaml
+from tasks.demo.authored import Source, read_yaml
 from tasks.gold.kinds import PairLabel, PairsLabel
 
 

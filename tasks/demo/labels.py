@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.demo import blocks
+from tasks.demo.authored import Source
 from tasks.demo.blocks import INVISIBLE, Block
-from tasks.demo.sources import Source
 from tasks.gold.kinds import (
     BlockLabel,
     ContentLabel,

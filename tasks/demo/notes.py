@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from tasks.demo.authored import Source
 from tasks.demo.blocks import Block, Cell, plain, read_blocks, unmark
 from tasks.demo.labels import Placed, Rendered, visible
-from tasks.demo.sources import Source
 
 
 def render_note(source: Source) -> Rendered:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from tasks.demo.authored import FOLDER, Source, read_yaml
 from tasks.demo.blocks import Block, inline_html, read_blocks, table_html
 from tasks.demo.labels import Placed, Rendered, visible
-from tasks.demo.sources import FOLDER, Source, read_yaml
 
 
 @lru_cache(maxsize=1)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from tasks.demo.authored import FOLDER
 from tasks.demo.blocks import unmark
-from tasks.demo.sources import FOLDER
 
 SUPERSCRIPT_SCALE = 0.6
 

@@ -10,11 +10,11 @@ from datetime import datetime
 
 from fpdf import FPDF
 
+from tasks.demo.authored import Source
 from tasks.demo.blocks import Block, plain, read_blocks
 from tasks.demo.labels import Placed, Rendered
 from tasks.demo.pdf_lines import SUPERSCRIPT_SCALE, Font, Line, break_lines
 from tasks.demo.pdf_tables import LEADING, PADDING, lay_out_table
-from tasks.demo.sources import Source
 
 WIDTH, HEIGHT, MARGIN = 595.28, 841.89, 62.0
 TOP, BOTTOM = 84.0, 770.0
@@ -29,7 +29,7 @@ FONTS = {
     "caption": Font("helvetica", "I", 9),
     "code": Font("courier", "", 9),
 }
-HEADINGS = {1: Font("helvetica", "B", 18), 2: Font("helvetica", "B", 13), 3: Font("helvetica", "B", 11)}
+HEADINGS = {1: Font("helvetica", "B", 18), 2: Font("helvetica", "B", 13), 3: Font("times", "I", 11)}
 
 
 def render_report(source: Source, *, password: str | None = None) -> Rendered:

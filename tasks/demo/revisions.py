@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from tasks.demo.authored import Source, added_sources, healthy_sources, read_yaml
 from tasks.demo.duplicates import edited, planted
-from tasks.demo.sources import Source, added_sources, healthy_sources, read_yaml
 
 
 @dataclass(frozen=True, slots=True)

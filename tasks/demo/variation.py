@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 
-from tasks.demo.sources import Question, Source, read_yaml
+from tasks.demo.authored import Question, Source, read_yaml
 
 _STRUCTURED = r"\[\[(?:EMAIL_ADDRESS|PHONE_NUMBER|IBAN_CODE|CREDIT_CARD|US_SSN|IP_ADDRESS):[^\]]+\]\]"
 _ISO_DATE = r"\b20\d\d-\d\d-\d\d\b"
