@@ -59,7 +59,7 @@ def schema() -> None:
 
 @gold.command("import")
 def import_labels(
-    data_format: Annotated[str, typer.Argument(metavar="FORMAT", help="icdar2013, article-extraction …")],
+    data_format: Annotated[str, typer.Argument(metavar="FORMAT", help="icdar2013, article-extraction-benchmark")],
     source: Annotated[Path, typer.Argument(help="The folder of the data set.")],
     target: Annotated[Path, typer.Argument(help="The folder to write the gold set (and pages, if any) to.")],
 ) -> None:
@@ -69,9 +69,9 @@ def import_labels(
 
         corpusgate gold import icdar2013 data/tables/icdar2013 gold/icdar2013
 
-        corpusgate gold import article-extraction data/article-extraction-benchmark gold/articles
+        corpusgate gold import article-extraction-benchmark data/article-extraction-benchmark gold/articles
     """
-    from tasks.gold.importers import import_gold
+    from tasks.gold.importers.registry import import_gold
 
     summary = import_gold(data_format, source, target)
     Console(soft_wrap=True).print(str(summary), highlight=False, markup=False)

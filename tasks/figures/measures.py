@@ -19,7 +19,9 @@ def stage_measures(lake: Lake, run_id: str, stage: StageName, locations: pa.Tabl
     parts = []
     for file in pc.unique(here.column("measures_file")).to_pylist():
         of_file = here.filter(pc.field("measures_file") == file)
-        wanted = set(zip(of_file.column("document_id").to_pylist(), of_file.column("stage_key").to_pylist(), strict=True))
+        wanted = set(
+            zip(of_file.column("document_id").to_pylist(), of_file.column("stage_key").to_pylist(), strict=True)
+        )
         rows = read_table(lake.root / file, MEASURES)
         keys = zip(rows.column("document_id").to_pylist(), rows.column("stage_key").to_pylist(), strict=True)
         parts.append(rows.filter(pa.array([key in wanted for key in keys], pa.bool_())))

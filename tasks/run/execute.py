@@ -36,19 +36,17 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     name = StageName.FETCH
     documents = batch.read_documents()
     version = STAGES[name].version
-    known = {
-        row["document_id"]: fetch_key(version, row["content_sha"])
-        for row in documents.select(["document_id", "content_sha"]).to_pylist()
-        if row["content_sha"] and (context.lake.raw / row["content_sha"][:2] / row["content_sha"]).is_file()
-    }
-    done = context.ledger.find("output", name, list(known), list(known.values()))
+    shas = {row["document_id"]: row["content_sha"] for row in documents.to_pylist() if row["content_sha"]}
+    known = {document_id: fetch_key(version, sha) for document_id, sha in shas.items()}
+    recorded = context.ledger.find("output", name, list(known), list(known.values()))
+    done = {i: row for i, row in recorded.items() if row["outcome"] != Outcome.OK or _stored(context, shas[i])}
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)]))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     if pending.num_rows:
         output = run_guarded(STAGES[name], Batch(pending, {name: _previous_fetches(context, pending)}), context)
         found = output.table.select(["document_id", "content_sha"]).to_pylist()
         keys = {row["document_id"]: fetch_key(version, row["content_sha"]) for row in found}
-        keys = {i: keys.get(i, fetch_key(version, "")) for i in ids_of(pending)}
+        keys = {i: keys.get(i, fetch_key(version, shas.get(i, ""))) for i in ids_of(pending)}
         rows += store(context, name, batch.number, pending, keys, output)
     context.report(name, len(rows), pending.num_rows)
     fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
@@ -191,6 +189,10 @@ def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
         wanted=documents.select(["document_id"]),
     ).to_pylist()
     return read_places(context, {row["document_id"]: row["file"] for row in newest}, schema)
+
+
+def _stored(context: RunContext, content_sha: str) -> bool:
+    return (context.lake.raw / content_sha[:2] / content_sha).is_file()
 
 
 def _complete_documents(context: RunContext, batch: BatchRef) -> BatchRef:

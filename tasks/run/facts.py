@@ -15,8 +15,9 @@ from tasks.gold.table import label_digest
 from tasks.lake.files import write_table
 from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
+from tasks.run.execute import ids_of
 from tasks.run.registry import STAGES
-from tasks.run.scoring import stage_outputs, stamp
+from tasks.run.scoring import score_nothing, stage_outputs, stamp
 from tasks.stage import CorpusEvidence, IndexView
 
 
@@ -37,7 +38,7 @@ def write_facts(
     locations = all_locations(batches)
     parts = [
         _passage(context, name, plan, locations),
-        _without_output(name, locations, plan, labels, catalogue),
+        _without_output(context, name, batches, locations, plan, labels, catalogue),
     ]
     if stage.facts is not None:
         started = moments["started"]
@@ -100,29 +101,52 @@ def _passage(context: RunContext, name: StageName, plan: pa.Table, locations: pa
 
 
 def _without_output(
-    name: StageName, locations: pa.Table, plan: pa.Table, labels: Labels, catalogue: Catalogue
+    context: RunContext,
+    name: StageName,
+    batches: Sequence[BatchRef],
+    locations: pa.Table,
+    plan: pa.Table,
+    labels: Labels,
+    catalogue: Catalogue,
 ) -> pa.Table:
-    """Labelled documents that have no row of this stage: `missing` if it failed here, else `lost_upstream`."""
+    """Labelled documents that have no row of this stage.
+
+    One that failed here is scored as if the stage had given nothing, with status `missing`, so that its labels weigh
+    as much as anybody's. One that never reached this stage is `lost_upstream`, or `not_applicable` where it was
+    dropped on purpose.
+    """
     rows = MetricRows(name)
-    made = {row["document_id"] for row in locations.to_pylist() if row["stage"] == name and row["file"] is not None}
+    here = [row for row in locations.to_pylist() if row["stage"] == name]
+    made = {row["document_id"] for row in here if row["file"] is not None}
+    failed = {row["document_id"] for row in here if row["outcome"] == Outcome.QUARANTINED}
     dropped = {row["document_id"] for row in locations.to_pylist() if row["outcome"] == Outcome.DROPPED}
-    reached = {row["document_id"]: row["outcome"] for row in locations.to_pylist() if row["stage"] == name}
     metrics = [metric for metric in catalogue.of_stage(name) if metric.needs == "gold" and metric.per != "run"]
     for document in plan.to_pylist():
         document_id = document["document_id"]
-        if document["cohort"] == Cohort.DELETED or document_id in made:
+        if document["cohort"] == Cohort.DELETED or document_id in made or document_id in failed:
             continue
-        failed_here = reached.get(document_id) == Outcome.QUARANTINED
+        status = MetricStatus.NOT_APPLICABLE if document_id in dropped else MetricStatus.LOST_UPSTREAM
         for metric in metrics:
-            if not any((document_id, kind) in labels.bound for kind in metric.labels):
-                continue
-            if failed_here:
-                rows.value(metric.id, document_id, metric.missing_score, status=MetricStatus.MISSING)
-            elif document_id in dropped:
-                rows.without_value(metric.id, document_id, MetricStatus.NOT_APPLICABLE)
-            else:
-                rows.without_value(metric.id, document_id, MetricStatus.LOST_UPSTREAM)
-    return rows.table()
+            if any((document_id, kind) in labels.bound for kind in metric.labels):
+                rows.without_value(metric.id, document_id, status)
+    labelled = {document_id for document_id, kind in labels.bound if kind in STAGES[name].labels}
+    gold = {metric.id for metric in metrics}
+    parts = [rows.table()]
+    for batch in batches:
+        wanted = sorted(failed & labelled & set(ids_of(batch.read_documents())))
+        if wanted:
+            parts.append(_as_missing(score_nothing(context, name, batch, wanted, labels), gold))
+    return concat_rows(parts)
+
+
+def _as_missing(rows: pa.Table, gold: set[str]) -> pa.Table:
+    rows = rows.filter(pa.array([metric in gold for metric in rows.column("metric").to_pylist()], pa.bool_()))
+    statuses = [
+        MetricStatus.MISSING.value if status == MetricStatus.OK else status
+        for status in rows.column("status").to_pylist()
+    ]
+    field = MEASURES.field("status")
+    return rows.set_column(MEASURES.get_field_index("status"), field, pa.array(statuses).cast(field.type))
 
 
 def _costs(context: RunContext, locations: pa.Table, name: StageName | None = None) -> pa.Table:

@@ -17,7 +17,7 @@ from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows
 from tasks.run.keys import measures_key
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, Cost, Evidence
+from tasks.stage import Batch, Cost, Evidence, select
 
 _FLUSH_ROWS = 200_000
 
@@ -61,6 +61,34 @@ def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[Batch
         rows = {r["document_id"]: r for r in batch.read_locations(stage).to_pylist() if r["file"] is not None}
         if rows:
             yield load_rows(context, stage, batch, sorted(rows))
+
+
+def score_nothing(
+    context: RunContext, name: StageName, batch: BatchRef, document_ids: Sequence[str], labels: Labels
+) -> pa.Table:
+    """What the evaluator says of documents that failed at this stage, taken as an output that holds nothing."""
+    stage = STAGES[name]
+    documents = select(batch.read_documents(), document_ids)
+    tables = {read: load_rows(context, read, batch, document_ids) for read in stage.reads}
+    empty = pa.Table.from_pylist([{"document_id": i} | _nothing(stage.writes) for i in document_ids], stage.writes)
+    evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw)
+    return stage.evaluate(evidence, context.settings(name))
+
+
+def _nothing(schema: pa.Schema) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for field in schema:
+        if field.name == "document_id" or field.nullable:
+            continue
+        if pa.types.is_list(field.type):
+            row[field.name] = []
+        elif pa.types.is_string(field.type):
+            row[field.name] = ""
+        elif pa.types.is_boolean(field.type):
+            row[field.name] = False
+        else:
+            row[field.name] = 0
+    return row
 
 
 def _score_batch(
