@@ -85,7 +85,7 @@ def _where(pieces: Sequence[Piece]) -> dict[str, Any]:
     return {
         "page_first": min(pages, default=None),
         "page_last": max(pages, default=None),
-        "anchor": next((p.anchor for p in pieces if p.anchor), None),
+        "anchor": pieces[0].anchor,
     }
 
 

@@ -17,6 +17,7 @@ BAG_OF_WORDS = 0.95
 _WORD = re.compile(r"\w+")
 _PROBE = 24
 _PROBES = 12
+_SPARE_WORDS = 40
 
 
 class Attribution(StrEnum):
@@ -46,9 +47,9 @@ def attribute(
     """Looks a passage up at its claimed page(s) or anchor, and the headings of its section path before its end.
 
     Compared are letters and digits only, after NFKC and case folding: containment; else a partial ratio of at least
-    95; else at least 0.95 of the passage's words (as a bag) are on these pages: another reading order. A passage under
-    20 such characters must be contained, and is `short`. Two outcomes say nothing: a passage without letters or digits
-    (`no_letters`), and one whose pages are scans without a text layer (`no_text_layer`).
+    95; else at least 0.95 of the passage's words (as a bag) close together there, in another reading order. A passage
+    under 20 such characters must be contained, and is `short`. Two outcomes say nothing: a passage without letters or
+    digits (`no_letters`), and one whose pages are scans without a text layer (`no_text_layer`).
 
     >>> raw = RawText("chapteronethequickbrownfoxjumpsover", ("Chapter one. The quick brown fox jumps over",))
     >>> attribute("the quick brown\\nfox jumps", raw, headings=["Chapter one"]).value
@@ -66,31 +67,49 @@ def attribute(
         if anchor not in raw.anchors:
             return Attribution.FAILED
         start = raw.anchors[anchor]
-    found, stop = _find(passage, key, raw, start, end, page_first, page_last)
+    text = raw.text_of(page_first, page_last, anchor)
+    found, stop = _find(passage, key, raw.key, start, end, text)
     if found not in VERIFIED:
         return found
     for heading in filter(None, map(lookup_key, headings)):
-        if not 0 <= raw.key.find(heading) <= stop:
+        if not 0 <= raw.key.find(heading) < stop:
             return Attribution.FAILED
     return found
 
 
-def _find(
-    passage: str, key: str, raw: RawText, start: int, end: int, page_first: int | None, page_last: int | None
-) -> tuple[Attribution, int]:
-    """How the passage was found in raw.key[start:end], and where the place ends at the latest."""
-    position = raw.key.rfind(key, start, end)
+def _find(passage: str, key: str, all_keys: str, start: int, end: int, text: str) -> tuple[Attribution, int]:
+    """How the passage was found in all_keys[start:end] (`text`, as read), and where its place ends at the latest."""
+    position = all_keys.rfind(key, start, end)
     if position >= 0:
         return Attribution.SHORT if len(key) < LEAST_CHARACTERS else Attribution.EXACT, position + len(key)
     if len(key) < LEAST_CHARACTERS or start >= end:
         return Attribution.FAILED, 0
-    if _partial_ratio(key, raw.key[start:end]) >= PARTIAL_RATIO:
+    if _partial_ratio(key, all_keys[start:end]) >= PARTIAL_RATIO:
         return Attribution.PARTIAL, end
-    wanted = _words(passage)
-    there = _words(raw.text_of(page_first, page_last))
-    if (wanted & there).total() >= BAG_OF_WORDS * wanted.total():
+    if _has_words(_words(passage), _words(text)):
         return Attribution.REORDERED, end
     return Attribution.FAILED, 0
+
+
+def _has_words(wanted: list[str], there: list[str]) -> bool:
+    """Whether 0.95 of the wanted words stand close together: in a window of three times their number and 40 more.
+
+    A whole page, and all the more a whole document, may hold the words of a short passage by chance.
+    """
+    need = Counter(wanted)
+    missing = len(wanted)
+    allowed = len(wanted) - BAG_OF_WORDS * len(wanted)
+    window = 3 * len(wanted) + _SPARE_WORDS
+    for i, word in enumerate(there):
+        if word in need:
+            missing -= need[word] > 0
+            need[word] -= 1
+        if i >= window and (left := there[i - window]) in need:
+            need[left] += 1
+            missing += need[left] > 0
+        if missing <= allowed:
+            return True
+    return False
 
 
 def _partial_ratio(key: str, text: str) -> float:
@@ -113,5 +132,5 @@ def _partial_ratio(key: str, text: str) -> float:
     return float(fuzz.partial_ratio(key, window, score_cutoff=PARTIAL_RATIO))
 
 
-def _words(text: str) -> Counter[str]:
-    return Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+def _words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())

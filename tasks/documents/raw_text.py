@@ -90,6 +90,8 @@ class RawText:
     pages: tuple[str, ...]
     page_starts: tuple[int, ...] = ()
     anchors: Mapping[str, int] = field(default_factory=dict)
+    anchor_offsets: Mapping[str, int] = field(default_factory=dict)
+    """The same in the text as read."""
     scanned: frozenset[int] = frozenset()
     """Pages (from 1) without a text layer that show an image."""
 
@@ -105,10 +107,10 @@ class RawText:
             return 0, 0
         return starts[first - 1], starts[last]
 
-    def text_of(self, first: int | None, last: int | None) -> str:
-        """The text as read of these pages."""
+    def text_of(self, first: int | None, last: int | None, anchor: str | None = None) -> str:
+        """The text as read of these pages; without pages, from the anchor on."""
         if not self.page_starts or first is None or last is None:
-            return "\n".join(self.pages)
+            return "\n".join(self.pages)[self.anchor_offsets.get(anchor or "", 0) :]
         return "\n".join(self.pages[first - 1 : last])
 
 
@@ -223,7 +225,13 @@ def _html(source: str) -> RawText:
     texts = [unescape("".join(segment)) for segment in segments]
     keys = [lookup_key(text) for text in texts]
     starts = list(accumulate(map(len, keys), initial=0))
-    return RawText("".join(keys), ("".join(texts),), anchors={name: starts[index] for name, index in ids.items()})
+    offsets = list(accumulate(map(len, texts), initial=0))
+    return RawText(
+        "".join(keys),
+        ("".join(texts),),
+        anchors={name: starts[index] for name, index in ids.items()},
+        anchor_offsets={name: offsets[index] for name, index in ids.items()},
+    )
 
 
 def _office(data: bytes) -> str:

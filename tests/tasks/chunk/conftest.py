@@ -1,0 +1,65 @@
+"""Builds the rows that the chunk stage reads from a short list of elements."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from tasks.chunk.settings import ChunkSettings
+from tasks.chunk.stage import chunk_document
+
+
+def rows_of(
+    elements: Sequence[tuple[Any, ...]], secrets: Sequence[str] = (), dropped: Sequence[int] = ()
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """PARSE, NORMALIZE and PII rows; an element is (kind, text[, heading level]). Each secret becomes [PII]."""
+    stack: list[tuple[int, str]] = []
+    parsed, spans, clean = [], [], ""
+    for i, (kind, text, *level) in enumerate(elements):
+        if kind == "heading":
+            stack = [entry for entry in stack if entry[0] < level[0]]
+        parsed.append(
+            {
+                "element_id": i,
+                "kind": kind,
+                "level": level[0] if level else None,
+                "text": text,
+                "html": None,
+                "page": 1 + i // 10,
+                "bbox": None,
+                "anchor": None,
+                "section_path": [title for _, title in stack],
+            }
+        )
+        if kind == "heading":
+            stack.append((level[0], text))
+        if i not in dropped:
+            clean += "\n\n" if clean else ""
+            spans.append({"element_id": i, "start": len(clean), "end": len(clean) + len(text)})
+            clean += text
+    pii, redacted, position = [], "", 0
+    for start, end in sorted((clean.index(secret), clean.index(secret) + len(secret)) for secret in secrets):
+        redacted += clean[position:start]
+        pii.append(
+            {"start": start, "end": end, "redacted_start": len(redacted), "redacted_end": len(redacted) + len("[PII]")}
+        )
+        redacted += "[PII]"
+        position = end
+    redacted += clean[position:]
+    return (
+        {"elements": parsed, "pages": 1, "encoding": None},
+        {"text": clean, "elements": spans},
+        {"text": redacted, "spans": pii, "fields": []},
+    )
+
+
+def _chunked(
+    elements: Sequence[tuple[Any, ...]], secrets: Sequence[str] = (), dropped: Sequence[int] = (), **settings: Any
+) -> dict[str, Any]:
+    return chunk_document("doc", *rows_of(elements, secrets, dropped), ChunkSettings(**settings))
+
+
+@pytest.fixture(scope="session")
+def chunked() -> Callable[..., dict[str, Any]]:
+    """Chunks a list of elements."""
+    return _chunked
