@@ -71,7 +71,7 @@ def main_text(html: str, elements: Sequence[Mapping[str, Any]], settings: Boiler
     extractor = "trafilatura"
     if any(keep) and page is not None:
         keep = [kept and not page.is_navigation(text) for kept, text in zip(keep, texts, strict=True)]
-        if settings.rescue:
+        if settings.rescue and any(keep):
             keep = _rescued(keep, covered, elements, page)
     if not any(keep) and page is not None:
         extractor = "marked-parts"

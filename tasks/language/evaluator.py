@@ -1,0 +1,88 @@
+"""Measures of the language stage."""
+
+from collections import Counter
+
+import pyarrow as pa
+
+from schemas.names import MetricStatus, StageName
+from tasks.gold.kinds import LanguageLabel
+from tasks.gold.labels import Labels
+from tasks.language.settings import LanguageSettings
+from tasks.metrics.classification import class_counts, expected_calibration_error, macro_f1
+from tasks.metrics.rows import MetricRows
+from tasks.stage import CorpusEvidence, Evidence
+
+UNKNOWN = "und"
+_SAME = {"nb": "no"}
+"""Codes of one written language: the model's `no` is Bokmål."""
+
+
+def evaluate(evidence: Evidence, settings: LanguageSettings) -> pa.Table:
+    """Right or wrong, known or unknown, for each document."""
+    rows = MetricRows(StageName.LANGUAGE)
+    for output in evidence.output.to_pylist():
+        document_id, language = output["document_id"], output["language"]
+        rows.ratio("unknown_rate", document_id, int(language == UNKNOWN), 1)
+        label = _labelled(evidence.labels, document_id)
+        if label is not None:
+            rows.ratio("language_accuracy", document_id, int(_base(language) == label), 1)
+        elif evidence.labels.is_stale(document_id, "language"):
+            rows.without_value("language_accuracy", document_id, MetricStatus.STALE_LABEL)
+    return rows.table()
+
+
+def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
+    """Figures over all labelled documents: per language, their macro mean, the confusions, the calibration.
+
+    The calibration is over documents that got a language; `und` states no belief in any.
+    """
+    rows = MetricRows(StageName.LANGUAGE)
+    labelled: list[str] = []
+    predicted: list[str] = []
+    confidences: list[float] = []
+    correct: list[bool] = []
+    for table in evidence.outputs(StageName.LANGUAGE):
+        for output in table.select(["document_id", "language", "confidence"]).to_pylist():
+            label = _labelled(evidence.labels, output["document_id"])
+            if label is None:
+                continue
+            language = _base(output["language"])
+            labelled.append(label)
+            predicted.append(language)
+            if language != UNKNOWN:
+                confidences.append(output["confidence"])
+                correct.append(language == label)
+    if not labelled:
+        return rows.table()
+    counts = class_counts(labelled, predicted)
+    for language, count in sorted(counts.items()):
+        of = ("language", language)
+        rows.ratio("language_precision", None, count.matched, count.predicted, slice_of=of)
+        rows.ratio("language_recall", None, count.matched, count.labelled, slice_of=of)
+        rows.ratio("language_f1", None, 2 * count.matched, count.predicted + count.labelled, slice_of=of)
+    rows.value("language_f1", None, macro_f1(counts), denominator=len(counts))
+    confusions = Counter((true, found) for true, found in zip(labelled, predicted, strict=True) if true != found)
+    for (true, found), number in sorted(confusions.items()):
+        of = ("confusion", f"{true}>{found}")
+        rows.ratio("language_confusion", None, number, counts[true].labelled, slice_of=of)
+    error = expected_calibration_error(confidences, correct)
+    if error is None:
+        rows.without_value("language_calibration", None, MetricStatus.NOT_APPLICABLE)
+    else:
+        rows.value("language_calibration", None, error, denominator=len(confidences))
+    return rows.table()
+
+
+def _labelled(labels: Labels, document_id: str) -> str | None:
+    label = labels.of(document_id, LanguageLabel, "language")
+    return None if label is None else _base(label.language)
+
+
+def _base(code: str) -> str:
+    """The language of a code, without region or script.
+
+    >>> _base("pt-BR"), _base("nb"), _base("und")
+    ('pt', 'no', 'und')
+    """
+    language = code.replace("_", "-").split("-", 1)[0].lower()
+    return _SAME.get(language, language)

