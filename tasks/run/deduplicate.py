@@ -21,7 +21,7 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     documents, keys = _expected(context, batch)
     keys = {document_id: digest([SIGNATURES, key]) for document_id, key in keys.items()}
     done = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
-    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)]))
+    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     if pending.num_rows:
         reads = STAGES[StageName.DEDUP].reads
@@ -58,7 +58,7 @@ def _store_decisions(
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     failed = {row["document_id"]: row for row in signed if row["outcome"] == Outcome.QUARANTINED}
     rows += [location(name, i, keys[i], row, computed=row["computed"]) for i, row in failed.items()]
-    pending = documents.filter(pa.array([i not in done and i not in failed for i in ids_of(documents)]))
+    pending = documents.filter(pa.array([i not in done and i not in failed for i in ids_of(documents)], pa.bool_()))
     if pending.num_rows:
         made = [decisions[i] for i in ids_of(pending)]
         drops = tuple(

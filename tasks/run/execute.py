@@ -21,7 +21,7 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
     """Takes a batch through one stage; documents that are done under the same key are not computed again."""
     documents, keys = _expected(context, name, batch)
     done = context.ledger.find("output", name, list(keys), list(keys.values()))
-    pending = documents.filter(pa.array([i not in done for i in documents.column("document_id").to_pylist()]))
+    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     if pending.num_rows:
         tables = {stage: load_rows(context, stage, batch, ids_of(pending)) for stage in STAGES[name].reads}
@@ -40,7 +40,7 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     known = {document_id: fetch_key(version, sha) for document_id, sha in shas.items()}
     recorded = context.ledger.find("output", name, list(known), list(known.values()))
     done = {i: row for i, row in recorded.items() if row["outcome"] != Outcome.OK or _stored(context, shas[i])}
-    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)]))
+    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     if pending.num_rows:
         output = run_guarded(STAGES[name], Batch(pending, {name: _previous_fetches(context, pending)}), context)
@@ -176,7 +176,7 @@ def stage_keys(
 def _expected(context: RunContext, name: StageName, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:
     survivors = batch.survivors(PREVIOUS[name])
     documents = batch.read_documents()
-    documents = documents.filter(pa.array([i in survivors for i in ids_of(documents)]))
+    documents = documents.filter(pa.array([i in survivors for i in ids_of(documents)], pa.bool_()))
     return documents, stage_keys(context, name, documents, {i: row["stage_key"] for i, row in survivors.items()})
 
 
@@ -261,7 +261,7 @@ def _singles(batch: Batch) -> list[Batch]:
     alone = []
     for i, document_id in enumerate(ids_of(batch.documents)):
         tables = {
-            name: table.filter(pa.array([x == document_id for x in ids_of(table)]))
+            name: table.filter(pa.array([x == document_id for x in ids_of(table)], pa.bool_()))
             for name, table in batch.tables.items()
         }
         alone.append(Batch(batch.documents.slice(i, 1), tables))

@@ -99,10 +99,10 @@ def split_batches(plan: pa.Table, batch_size: int) -> list[BatchPlan]:
 
     Documents that are new or changed come first, so that they travel together; deleted ones travel nowhere.
     """
-    rows = plan.filter(pa.array([cohort != Cohort.DELETED for cohort in plan.column("cohort").to_pylist()]))
+    rows = plan.filter(pa.array([cohort != Cohort.DELETED for cohort in plan.column("cohort").to_pylist()], pa.bool_()))
     still = [cohort in (Cohort.UNCHANGED, Cohort.MOVED) for cohort in rows.column("cohort").to_pylist()]
     order = sorted(range(rows.num_rows), key=lambda i: (still[i], i))
-    rows = rows.take(order)
+    rows = rows.take(pa.array(order, pa.int64()))
     size = max(1, min(batch_size, -(-rows.num_rows // 4)))
     return [
         BatchPlan(number, rows.slice(start, size))

@@ -1,0 +1,39 @@
+"""A key changes when, and only when, something that shapes the output changes."""
+
+from schemas.names import StageName
+from tasks.chunk.settings import ChunkSettings
+from tasks.parse.settings import ParseSettings
+from tasks.run.keys import digest, document_key, measures_key, shaping_settings, stage_base
+from tasks.run.registry import STAGES
+
+
+def test_a_setting_that_shapes_the_output_changes_the_base() -> None:
+    stage = STAGES[StageName.CHUNK]
+    assert stage_base(stage, ChunkSettings()) != stage_base(stage, ChunkSettings(max_tokens=200))
+
+
+def test_limits_and_worker_counts_stay_out_of_the_key() -> None:
+    plain = ParseSettings()
+    patient = ParseSettings.model_validate({"limits": {"seconds_per_document": 999.0, "workers": 1}})
+    assert plain != patient
+    stage = STAGES[StageName.PARSE]
+    assert stage_base(stage, plain) == stage_base(stage, patient)
+
+
+def test_defaults_written_out_give_the_same_key() -> None:
+    written = ChunkSettings.model_validate(ChunkSettings().model_dump())
+    assert shaping_settings(written) == shaping_settings(ChunkSettings())
+
+
+def test_keys_are_chained() -> None:
+    assert document_key("base", "before", {}) != document_key("base", "other", {})
+    assert document_key("base", "before", {"tenant": "a"}) != document_key("base", "before", {"tenant": "b"})
+
+
+def test_labels_and_scorer_shape_the_measures_key_only() -> None:
+    assert len({measures_key("k", 1, None), measures_key("k", 1, "labels"), measures_key("k", 2, None)}) == 3
+
+
+def test_the_order_of_keys_in_a_mapping_does_not_matter() -> None:
+    assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
+    assert digest(["a", "b"]) != digest(["b", "a"])
