@@ -7,6 +7,7 @@ a rejected candidate nor a killed build leaves a row in the next.
 
 import os
 import re
+import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,8 @@ TABLE_FORMAT = 1
 
 _HEAD = "head"
 _ROWS_PER_PARTITION = 1_000_000
+_INDEX_CACHE_BYTES = 256 * 2**20
+_METADATA_CACHE_BYTES = 64 * 2**20
 
 
 class LanceIndex:
@@ -38,6 +41,7 @@ class LanceIndex:
         self._root = root
         self._settings = settings
         self._generations = Generations(root, settings.lock_seconds)
+        self._session: Any = None
 
     def live(self) -> Live | None:
         """The generation in use, or null before the first promotion."""
@@ -53,7 +57,14 @@ class LanceIndex:
         Raises:
             RunError: its files are gone.
         """
-        return LanceView(self._dataset(generation.table, generation.version), self._settings)
+        # The writer's look at the files comes first: what a session remembers may have been collected since.
+        self._dataset(generation.table, generation.version)
+        if self._session is None:
+            self._session = _lance().Session(
+                index_cache_size_bytes=_INDEX_CACHE_BYTES, metadata_cache_size_bytes=_METADATA_CACHE_BYTES
+            )
+        dataset = self._dataset(generation.table, generation.version, session=self._session)
+        return LanceView(dataset, self._settings)
 
     def open_live(self) -> LanceView | None:
         """A view of what is live now, or null where nothing is; a promotion in the meantime does no harm."""
@@ -94,7 +105,8 @@ class LanceIndex:
             base = self._base(dimension, embedding)
             pending = self._pending(base, target)
             if base is None:
-                dataset = self._create(f"chunks-v{TABLE_FORMAT}-{run_id}-{number}", dimension)
+                # Never a name twice: open views remember what they read by name and version.
+                dataset = self._create(f"chunks-v{TABLE_FORMAT}-{run_id}-{secrets.token_hex(3)}", dimension)
             else:
                 dataset = self._restore(base.table, base.version)
                 for predicate in among("document_id", [*pending.write, *pending.remove]):
@@ -215,12 +227,8 @@ class LanceIndex:
         )
 
     def _create(self, table: str, dimension: int) -> Any:
-        lance = _lance()
-        path = self._path(table)
-        if path.exists():
-            shutil.rmtree(path)  # an earlier attempt of the same run; live has another table or there is none
         schema = row_schema(dimension)
-        dataset = lance.write_dataset(schema.empty_table(), path, schema=schema)
+        dataset = _lance().write_dataset(schema.empty_table(), self._path(table), schema=schema)
         dataset.create_scalar_index("document_id", "BTREE", name="document_id_idx")
         dataset.create_scalar_index("tenant", "BITMAP", name="tenant_idx")
         dataset.create_scalar_index(
@@ -269,9 +277,12 @@ class LanceIndex:
         """Extends every index over the new rows, and puts small parts together once there are many."""
         if len(dataset.get_fragments()) > self._settings.compact_after:
             dataset.optimize.compact_files()
-        described = {d.name: len(d.segments) for d in dataset.describe_indices()}
-        parts = max(described.values())
-        dataset.optimize.optimize_indices(num_indices_to_merge=parts if parts >= self._settings.merge_after else 0)
+        described = [d.name for d in dataset.describe_indices()]
+        for name in described:
+            parts = dataset.stats.index_stats(name)["num_indexed_rows_per_delta"]
+            dataset.optimize.optimize_indices(
+                index_names=[name], num_indices_to_merge=parts_to_merge(parts, self._settings.merge_after)
+            )
         rows = dataset.count_rows()
         if VECTOR_INDEX not in described and rows >= self._settings.ann_min_rows:
             dataset.create_index(
@@ -290,9 +301,9 @@ class LanceIndex:
             dataset.restore()
         return dataset
 
-    def _dataset(self, table: str, version: int | None = None) -> Any:
+    def _dataset(self, table: str, version: int | None = None, session: Any = None) -> Any:
         try:
-            return _lance().dataset(self._path(table), version=version)
+            return _lance().dataset(self._path(table), version=version, session=session)
         except ValueError as error:
             raise RunError(
                 f"the index table {table} has no version {version}" if version else f"{table} holds no index table",
@@ -314,6 +325,29 @@ class LanceIndex:
 def row_schema(dimension: int) -> pa.Schema:
     """`INDEX_ROWS` with its vector column."""
     return INDEX_ROWS.append(pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False))
+
+
+def parts_to_merge(rows: list[int], merge_after: int) -> int:
+    """How many of an index's youngest parts to merge, given the rows of each part, oldest first.
+
+    None while there are fewer than `merge_after`. Then all young ones, and older ones as long as each is at most four
+    times what is merged already: so a row is merged again a number of times that grows with the logarithm of the table.
+
+    >>> parts_to_merge([20_000, 160, 160], merge_after=4), parts_to_merge([20_000, 160, 160, 160], merge_after=4)
+    (0, 3)
+    >>> parts_to_merge([20_000, 4_000, 1_500, 160], merge_after=4)
+    1
+    >>> parts_to_merge([1_000, 160, 160, 160], merge_after=4)
+    4
+    """
+    if len(rows) < merge_after:
+        return 0
+    taken, merged = 0, 0
+    for part in reversed(rows):
+        if taken and part > 4 * merged:
+            break
+        taken, merged = taken + 1, merged + part
+    return taken
 
 
 def stored_keys(view: LanceView) -> dict[str, set[str]]:
