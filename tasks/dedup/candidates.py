@@ -2,7 +2,8 @@
 
 The join runs in DuckDB, which spills to disk. Within a band's bucket a document is paired with its neighbours only,
 in the order of the bands that follow (an LSH forest: Bawa, Condie, Ganesan 2005), so that a bucket of ten thousand
-documents from one template costs ten thousand times a constant, and the most similar ones still stand side by side.
+documents from one template costs ten thousand times a constant, and the most similar ones still stand side by side. A
+document keeps those candidates with which it shares most bands.
 """
 
 import tempfile
@@ -12,9 +13,6 @@ import duckdb
 import pyarrow as pa
 
 from tasks.dedup.settings import DedupSettings
-
-_FOLLOWING = 4
-"""Bands that order a bucket."""
 
 _REPRESENTATIVES = """
 CREATE TEMP TABLE representatives AS
@@ -32,14 +30,22 @@ CREATE TEMP TABLE pairs AS
 WITH unnested AS (
     SELECT rank, scope, unnest(bands) AS key, unnest(range(1, len(bands) + 1)) AS band, bands FROM ranked
 ), banded AS (
-    SELECT rank, scope, key, {following} FROM unnested
+    SELECT rank, scope, key, list_concat(bands[band + 1:], bands[:band - 1]) AS following FROM unnested
     QUALIFY count(*) OVER (PARTITION BY scope, key) > 1
 ), bucketed AS (
     SELECT rank, list(rank) OVER (
-        PARTITION BY scope, key ORDER BY {order}, rank ROWS BETWEEN {neighbours} PRECEDING AND 1 PRECEDING
+        PARTITION BY scope, key ORDER BY following, rank ROWS BETWEEN {neighbours} PRECEDING AND 1 PRECEDING
     ) AS others FROM banded
-), flat AS (SELECT rank, unnest(others) AS other FROM bucketed)
-SELECT DISTINCT least(rank, other) AS earlier, greatest(rank, other) AS later FROM flat
+), flat AS (
+    SELECT rank, unnest(others) AS other FROM bucketed
+), pairs AS (
+    SELECT DISTINCT least(rank, other) AS earlier, greatest(rank, other) AS later FROM flat
+), weighed AS (
+    SELECT earlier, later, len(list_intersect(e.bands, l.bands)) AS shared
+    FROM pairs JOIN ranked AS e ON e.rank = earlier JOIN ranked AS l ON l.rank = later
+)
+SELECT earlier, later FROM weighed
+QUALIFY row_number() OVER (PARTITION BY later ORDER BY shared DESC, earlier) <= {neighbours}
 """
 
 _RESULT = """
@@ -55,10 +61,6 @@ def candidate_pairs(signatures: pa.Table, settings: DedupSettings) -> Iterator[t
     The stated order is longest text first, then least document id. Exact copies are represented by the one with
     the least id. The result does not depend on the order of the signatures.
     """
-    following = ", ".join(
-        f"bands[(band + {i - 1}) % len(bands) + 1] AS b{i}" for i in range(1, min(_FOLLOWING, settings.bands) + 1)
-    )
-    order = ", ".join(f"b{i}" for i in range(1, min(_FOLLOWING, settings.bands) + 1))
     with tempfile.TemporaryDirectory(prefix="corpusgate-dedup-") as spill, duckdb.connect() as connection:
         connection.execute("SET memory_limit = ?", [f"{settings.memory_limit_mb}MB"])
         connection.execute("SET temp_directory = ?", [spill])
@@ -66,7 +68,7 @@ def candidate_pairs(signatures: pa.Table, settings: DedupSettings) -> Iterator[t
         connection.register("signatures", signatures)
         connection.execute(_REPRESENTATIVES)
         connection.execute(_ROWS)
-        connection.execute(_PAIRS.format(following=following, order=order, neighbours=settings.neighbours))
+        connection.execute(_PAIRS.format(neighbours=settings.neighbours))
         document: str | None = None
         earlier: list[str] = []
         cursor = connection.execute(_RESULT)

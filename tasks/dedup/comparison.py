@@ -48,7 +48,8 @@ _RULES = frozenset("|~=+")
 """Symbols, by Unicode, that draw tables, lines and bullets."""
 
 _SHORT_PASSAGE = 12
-"""Words up to which an added passage may turn round what stands around it (a sentence: "is no longer valid")."""
+"""Words up to which an added passage with a negation or a number may turn round or narrow what stands around it
+("is no longer valid", "until 1 May only"); a longer one is taken for an addition in its own right."""
 
 _LEAST_SLIP = 6
 """Letters from which on two words may be one word spelled two ways."""
@@ -63,35 +64,31 @@ def comparison_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def loses_facts(dropped: str, kept: str) -> bool:
-    """Whether something that `dropped` says would be lost if only `kept` were searched.
+def loses_facts(dropped: Sequence[str], kept: Sequence[str]) -> bool:
+    """Whether something that `dropped` says would be lost if only `kept` were searched. Both are `tokens` of texts.
 
-    >>> loses_facts("The gauge showed 10.02 bar.", "The gauge showed 9.87 bar.")
+    >>> loses_facts(tokens("The gauge showed 10.02 bar."), tokens("The gauge showed 9.87 bar."))
     True
-    >>> loses_facts("The gauge is approved.", "The gauge is not approved.")
+    >>> loses_facts(tokens("The gauge is approved."), tokens("The gauge is not approved."))
     True
-    >>> loses_facts("The Gauge was tested", "The gauge was tested, and is clean.")
+    >>> loses_facts(tokens("The Gauge was tested"), tokens("The gauge was tested, and is clean."))
     False
-    >>> loses_facts("We recieved a gauge.", "We received the gauge!")
+    >>> loses_facts(tokens("We recieved a gauge."), tokens("We received the gauge!"))
     False
     """
-    a, b = _tokens(dropped), _tokens(kept)
     kept_line: str | None = None
-    for gone, added in _differences(a, b):
-        if len(added) <= _SHORT_PASSAGE and any(map(_negates, added)):
+    for gone, added in _differences(dropped, kept):
+        if len(added) <= _SHORT_PASSAGE and any(_negates(word) or _is_figure(word) for word in added):
             return True
-        if not gone or all(word in _FUNCTION_WORDS for word in gone):
-            if len(added) < _LEAST_MOVED and any(map(_is_figure, added)):
-                return True
-            # More words say more. In the place of a function word only another one may stand.
-            if not gone or all(word in _FUNCTION_WORDS for word in added):
-                continue
+        # More words say more. In the place of a function word only another one may stand.
+        if not gone or all(word in _FUNCTION_WORDS for word in (*gone, *added)):
+            continue
         if _spelled_alike("".join(gone), "".join(added)):
             continue
         if len(gone) == len(added) and all(map(_same_word, gone, added)):
             continue
         if len(gone) >= _LEAST_MOVED:
-            kept_line = kept_line or f" {' '.join(b)} "
+            kept_line = kept_line or f" {' '.join(kept)} "
             if f" {' '.join(gone)} " in kept_line:
                 continue
         return True
@@ -114,7 +111,8 @@ def _differences(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[Sequence[
         yield gone, added
 
 
-def _tokens(text: str) -> list[str]:
+def tokens(text: str) -> list[str]:
+    """What a text says, piece by piece: words, numbers with sign and separators, codes, symbols; case folded."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'").replace("\u2212", "-")
     return [token for token in _TOKEN.findall(folded) if _says_something(token)]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from schemas.stages import DEDUP
 from tasks.dedup.candidates import candidate_pairs
-from tasks.dedup.comparison import comparison_text, loses_facts
+from tasks.dedup.comparison import comparison_text, loses_facts, tokens
 from tasks.dedup.minhash import jaccard, shingle_set
 from tasks.dedup.settings import DedupSettings
 
@@ -31,22 +31,22 @@ _HELD = 512
 
 
 class _Texts:
-    """Texts and shingle sets of candidates, fetched in groups, the least recently used let go."""
+    """Words and shingle sets of candidates, fetched in groups, the least recently used let go."""
 
     def __init__(self, text_of: TextOf, shingle_size: int) -> None:
         self._text_of = text_of
         self._shingle_size = shingle_size
-        self._held: OrderedDict[str, tuple[str, NDArray[np.uint64]]] = OrderedDict()
+        self._held: OrderedDict[str, tuple[list[str], NDArray[np.uint64]]] = OrderedDict()
 
     def fetch(self, document_ids: Iterable[str]) -> None:
         wanted = [d for d in dict.fromkeys(document_ids) if d not in self._held][:_HELD]
         if wanted:
             for document_id, text in self._text_of(wanted).items():
-                self._held[document_id] = (text, shingle_set(comparison_text(text), self._shingle_size))
+                self._held[document_id] = (tokens(text), shingle_set(comparison_text(text), self._shingle_size))
         while len(self._held) > 2 * _HELD:
             self._held.popitem(last=False)
 
-    def of(self, document_id: str) -> tuple[str, NDArray[np.uint64]]:
+    def of(self, document_id: str) -> tuple[list[str], NDArray[np.uint64]]:
         if document_id not in self._held:
             self.fetch([document_id])
         self._held.move_to_end(document_id)
@@ -107,11 +107,11 @@ def _keeper(document_id: str, keepers: Mapping[str, tuple[str, float]]) -> str:
 def _best_keeper(
     document_id: str, others: Sequence[str], texts: _Texts, settings: DedupSettings
 ) -> tuple[str, float] | None:
-    text, shingles = texts.of(document_id)
+    words, shingles = texts.of(document_id)
     similar = [(jaccard(shingles, texts.of(other)[1]), other) for other in others]
     for similarity, other in sorted(similar, key=lambda pair: (-pair[0], pair[1])):
         if similarity < settings.threshold:
             return None
-        if not settings.protect_facts or not loses_facts(text, texts.of(other)[0]):
+        if not settings.protect_facts or not loses_facts(words, texts.of(other)[0]):
             return other, similarity
     return None

@@ -9,44 +9,47 @@ class DedupSettings(StageSettings):
     """How duplicates are found, and which of them are dropped."""
 
     shingle_size: int = Field(
-        5, ge=2, le=20, description="Characters in a shingle, the unit of which similarity is made."
+        default=5, ge=2, le=20, description="Characters in a shingle, the unit of which similarity is made."
     )
     hashes: int = Field(
-        128, ge=16, le=1024, description="MinHash values per document; more find similar documents more surely."
+        default=128, ge=16, le=1024, description="MinHash values per document; more find similar documents more surely."
     )
     bands: int = Field(
-        16,
+        default=16,
         ge=1,
         le=256,
         description="Bands the hashes are cut into; documents that agree on all hashes of a band are compared. "
         "More bands find less similar pairs and cost more comparisons. Must divide the number of hashes.",
     )
     threshold: float = Field(
-        0.85,
+        default=0.85,
         ge=0.3,
         le=1.0,
         description="Least Jaccard similarity of the shingle sets at which a document may be a near duplicate.",
     )
     near_duplicates: bool = Field(
-        True, description="Whether near duplicates are looked for; without it only exact copies are dropped."
+        default=True, description="Whether near duplicates are looked for; without it only exact copies are dropped."
     )
     protect_facts: bool = Field(
-        True,
+        default=True,
         description="Drop a near duplicate only if the kept document says everything that it says: each of its words, "
         "numbers and symbols stands in the kept one in the same order (moved passages of four words or more count), "
-        "up to case, punctuation, white space, spelling slips and function words, and neither adds a negation. "
+        "up to case, punctuation, white space, spelling slips and function words, and adds no negation "
+        "or number in passing. "
         "Documents made from one template that differ in a number, date, name, unit or any other word are then all "
         "kept.",
     )
     neighbours: int = Field(
-        8,
+        default=8,
         ge=1,
         le=1000,
-        description="How many neighbours in each band a document is compared with. It bounds the work where thousands "
-        "of documents share a template; neighbours are those that agree on most of the following bands.",
+        description="How many neighbours, in each band and in all, a document is compared with. It bounds the work "
+        "where thousands of documents share a template; neighbours are those that agree on most of the following bands.",
     )
     memory_limit_mb: int = Field(
-        512, ge=64, description="Memory of the search for candidates, in MB; above it the search spills to disk."
+        default=512,
+        ge=64,
+        description="Memory of the search for candidates, in MB; above it the search spills to disk.",
     )
 
     @model_validator(mode="after")

@@ -1,0 +1,72 @@
+"""Signatures against datasketch and against exact sets."""
+
+import random
+
+import numpy as np
+import pytest
+from datasketch import MinHash
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.dedup.minhash import coefficients, jaccard, shingle_set, signatures
+
+
+def _texts(share: float) -> tuple[str, str]:
+    """Two texts of which about this share of words is the same."""
+    draw = random.Random(7)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(800)]
+    return " ".join(words), " ".join(w if draw.random() < share else w[::-1] for w in words)
+
+
+def _exact(one: str, other: str) -> float:
+    a, b = ({text[i : i + 5] for i in range(len(text) - 4)} for text in (one, other))
+    return len(a & b) / len(a | b)
+
+
+@pytest.mark.parametrize("share", [0.99, 0.95, 0.8, 0.5])
+def test_the_estimate_is_as_near_to_the_truth_as_datasketch(share: float) -> None:
+    one, other = _texts(share)
+    truth = _exact(one, other)
+    own = signatures([one, other], shingle_size=5, hashes=1024, bands=16)[0]
+    theirs = [MinHash(num_perm=1024) for _ in range(2)]
+    for sketch, text in zip(theirs, (one, other), strict=True):
+        sketch.update_batch([text[i : i + 5].encode() for i in range(len(text) - 4)])
+    # Four standard errors of a mean of 1,024 coin flips.
+    allowed = 4 * (truth * (1 - truth) / 1024) ** 0.5
+    assert float((own[0] == own[1]).mean()) == pytest.approx(truth, abs=allowed)
+    assert theirs[0].jaccard(theirs[1]) == pytest.approx(float((own[0] == own[1]).mean()), abs=2 * allowed)
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_similarity_of_shingle_sets_is_that_of_python_sets(one: str, other: str) -> None:
+    a, b = ({text[i : i + 5] for i in range(len(text) - 4)} for text in (one, other))
+    expected = len(a & b) / len(a | b) if a | b else 0.0
+    assert jaccard(shingle_set(one, 5), shingle_set(other, 5)) == pytest.approx(expected)
+
+
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=6))
+def test_a_signature_does_not_depend_on_its_batch(texts: list[str]) -> None:
+    together, bands = signatures(texts, shingle_size=5, hashes=32, bands=4)
+    for i, text in enumerate(texts):
+        alone, own_bands = signatures([text], shingle_size=5, hashes=32, bands=4)
+        assert np.array_equal(alone[0], together[i])
+        assert np.array_equal(own_bands[0], bands[i])
+
+
+def test_a_signature_is_the_least_hash_of_the_shingles() -> None:
+    text = "abcdefgh"
+    a, b = (column.astype(object) for column in coefficients(16))
+    fingerprints = [int(x) & 0xFFFFFFFF for x in shingle_set(text, 5)]
+    expected = [min((int(p) * x + int(q)) % 2**32 for x in fingerprints) for p, q in zip(a, b, strict=True)]
+    assert signatures([text], shingle_size=5, hashes=16, bands=4)[0][0].tolist() == expected
+
+
+def test_band_keys_are_stable_across_versions() -> None:
+    # Signatures are stored: a change of these numbers must come with a new stage version.
+    hashes, bands = signatures(["the same text for ever"], shingle_size=5, hashes=16, bands=2)
+    assert hashes[0, :2].tolist() == HASHES
+    assert bands[0].tolist() == BANDS
+
+
+HASHES = [43046685, 363964312]
+BANDS = [2051531873473907662, 6033236643693454472]
