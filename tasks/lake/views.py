@@ -47,7 +47,7 @@ def connect_run(
     for view, (stage, column, item) in _PARTS.items():
         connection.execute(
             f"CREATE VIEW {prefix}{view} AS SELECT document_id, unnest({item}) FROM "  # noqa: S608
-            f"(SELECT document_id, unnest({column}) AS {item} FROM {prefix}{stage})"
+            f'(SELECT document_id, unnest({column}) AS {item} FROM "{prefix}{stage}")'
         )
     _create_measures_view(connection, prefix, folder, sorted(measures))
     quarantine = sorted(lake.quarantine.glob(f"{run_id}-*.parquet"))
@@ -63,7 +63,8 @@ def _create_stage_view(
         _create_or_empty(connection, view, [], schema)
         return
     connection.execute(
-        f"CREATE VIEW {view} AS SELECT s.* EXCLUDE (file_of_row) FROM "  # noqa: S608
+        # Quoted: `fetch` and `index` are words of SQL.
+        f'CREATE VIEW "{view}" AS SELECT s.* EXCLUDE (file_of_row) FROM '  # noqa: S608
         f"(SELECT * EXCLUDE (filename), filename AS file_of_row FROM "
         f"read_parquet({_list(files)}, filename = true, union_by_name = true)) s "
         f"JOIN {prefix}locations l ON l.stage = '{name}' AND l.document_id = s.document_id "
@@ -91,10 +92,10 @@ def _create_measures_view(connection: duckdb.DuckDBPyConnection, prefix: str, fo
 
 def _create_or_empty(connection: duckdb.DuckDBPyConnection, view: str, files: list[Path], schema: pa.Schema) -> None:
     if files:
-        connection.execute(f"CREATE VIEW {view} AS {_scan(files)}")
+        connection.execute(f'CREATE VIEW "{view}" AS {_scan(files)}')
         return
     connection.register(f"{view}_empty", schema.empty_table())
-    connection.execute(f"CREATE VIEW {view} AS SELECT * FROM {view}_empty")  # noqa: S608
+    connection.execute(f'CREATE VIEW "{view}" AS SELECT * FROM {view}_empty')  # noqa: S608
 
 
 def _scan(files: list[Path]) -> str:

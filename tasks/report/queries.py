@@ -1,0 +1,212 @@
+"""Named SQL files over a run, and a connection in which they and anybody's own SELECT can run."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import duckdb
+import pyarrow as pa
+
+from schemas.ledger import QUARANTINE
+from schemas.names import StageName
+from tasks.errors import ConfigurationError
+from tasks.figures.catalogue import Catalogue
+from tasks.figures.figures import run_figures
+from tasks.lake.layout import Lake
+from tasks.lake.quarantine import Quarantine
+from tasks.lake.runs import Runs
+from tasks.lake.views import connect_run
+
+_PARAMETER = re.compile(r"--   (?P<name>\w+)(?P<optional> =(?P<default>[^:]*))?: (?P<meaning>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value that a query asks for; one that is not required has a default, null where that is empty."""
+
+    name: str
+    meaning: str
+    required: bool
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuery:
+    """A SQL file: what it answers, its parameters and an example stand in its head."""
+
+    name: str
+    answers: str
+    parameters: tuple[Parameter, ...]
+    example: str
+    text: str
+
+
+@lru_cache(maxsize=1)
+def available() -> Mapping[str, NamedQuery]:
+    """The SQL files that ship with the project, by name."""
+    found = {}
+    for file in sorted(files("tasks.report").joinpath("sql").iterdir(), key=lambda item: item.name):
+        if file.name.endswith(".sql"):
+            name = file.name.removesuffix(".sql")
+            found[name] = _read_head(name, file.read_text(encoding="utf-8"))
+    return found
+
+
+def connect(lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = True) -> duckdb.DuckDBPyConnection:
+    """The views of a run (`tasks.lake.views`) and beside them what reading a run needs.
+
+    `stages` and the macro `stage_order(stage)`: the order in which documents pass them; `catalogue`: one row per
+    stage and measure; `figures`: the run's aggregated figures (with `figures` only, as they take a moment);
+    `quarantine_history`: all quarantine rows of the lake, since a failure met by an earlier run is not met again.
+
+    Raises:
+        ConfigurationError: the run did not come far enough to be read.
+    """
+    connection = duckdb.connect(":memory:", config={"memory_limit": "1GB"})
+    _add_run(connection, lake, run_id, "", catalogue, figures=figures)
+    _add_vocabulary(connection, lake, catalogue)
+    return connection
+
+
+def connect_two(lake: Lake, run_a: str, run_b: str, catalogue: Catalogue) -> duckdb.DuckDBPyConnection:
+    """Two runs side by side: every view of `connect` with the prefix `a_` or `b_`.
+
+    Raises:
+        ConfigurationError: one of the runs did not come far enough to be read.
+    """
+    connection = duckdb.connect(":memory:", config={"memory_limit": "1GB"})
+    for prefix, run_id in (("a_", run_a), ("b_", run_b)):
+        _add_run(connection, lake, run_id, prefix, catalogue, figures=True)
+    _add_vocabulary(connection, lake, catalogue)
+    return connection
+
+
+def run_query(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, str | int | None] | None = None
+) -> pa.Table:
+    """Runs a SQL file by its name.
+
+    Raises:
+        ConfigurationError: there is no such file, a parameter is missing or unknown, or has an impossible value.
+    """
+    query = available().get(name)
+    if query is None:
+        raise ConfigurationError(
+            f"there is no query {name!r}", remedy=f"the queries are: {', '.join(available())}; or give a SELECT"
+        )
+    given = dict(parameters or {})
+    unknown = sorted(set(given) - {parameter.name for parameter in query.parameters})
+    missing = [p.name for p in query.parameters if p.required and p.name not in given]
+    if unknown or missing:
+        said = ", ".join(f"{p.name}{'' if p.required else ' (optional)'}" for p in query.parameters) or "none"
+        raise ConfigurationError(
+            f"query {name}: " + (f"unknown parameter {unknown[0]!r}" if unknown else f"{missing[0]!r} is missing"),
+            remedy=f"its parameters are: {said}; for example: {query.example}",
+        )
+    values = {p.name: given.get(p.name, p.default) for p in query.parameters}
+    return _fetch(connection, query.text, values)
+
+
+def run_select(connection: duckdb.DuckDBPyConnection, query: str) -> pa.Table:
+    """Runs one SELECT of the user's own; anything else is refused, so that nothing can be written.
+
+    Raises:
+        ConfigurationError: the SQL is wrong, or is not one SELECT.
+    """
+    try:
+        statements = duckdb.extract_statements(query)
+    except duckdb.Error as error:
+        raise _wrong_sql(error) from error
+    allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+    if len(statements) != 1 or statements[0].type not in allowed:
+        raise ConfigurationError(
+            "only one SELECT (or DESCRIBE, SUMMARIZE, SHOW) at a time is allowed: a lake is read, never written, here",
+            remedy='give one SELECT over the views; `corpusgate sql "SHOW TABLES"` lists them',
+        )
+    return _fetch(connection, query, {})
+
+
+def _fetch(connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, str | int | None]) -> pa.Table:
+    try:
+        return connection.sql(query, params=dict(values)).to_arrow_table()
+    except duckdb.Error as error:
+        raise _wrong_sql(error) from error
+
+
+def _wrong_sql(error: duckdb.Error) -> ConfigurationError:
+    return ConfigurationError(
+        f"SQL: {str(error).strip()}",
+        remedy='`corpusgate sql "SHOW TABLES"` lists the views, `corpusgate sql "DESCRIBE documents"` their columns',
+    )
+
+
+def _read_head(name: str, text: str) -> NamedQuery:
+    head = [line for line in text.splitlines() if line.startswith("--")]
+    parameters = []
+    for line in head:
+        if found := _PARAMETER.fullmatch(line):
+            default = (found["default"] or "").strip() or None
+            parameters.append(Parameter(found["name"], found["meaning"], found["optional"] is None, default))
+    example = next(line.removeprefix("-- Example: ") for line in head if line.startswith("-- Example: "))
+    return NamedQuery(name, head[0].removeprefix("-- "), tuple(parameters), example, text)
+
+
+def _add_run(
+    connection: duckdb.DuckDBPyConnection,
+    lake: Lake,
+    run_id: str,
+    prefix: str,
+    catalogue: Catalogue,
+    *,
+    figures: bool,
+) -> None:
+    if not (lake.run(run_id) / "locations.parquet").exists():
+        status = Runs(lake).manifest(run_id).get("status", "unknown")
+        raise ConfigurationError(
+            f"run {run_id} has nothing to read: it did not get as far as the gate (status: {status})",
+            remedy="give another run, or run the pipeline again: what is done is kept",
+        )
+    connect_run(lake, run_id, prefix=prefix, connection=connection)
+    if figures:
+        with connect_run(lake, run_id) as alone:
+            connection.register(f"{prefix}figures", run_figures(alone, catalogue))
+
+
+def _add_vocabulary(connection: duckdb.DuckDBPyConnection, lake: Lake, catalogue: Catalogue) -> None:
+    names = ", ".join(f"'{stage}'" for stage in StageName)
+    connection.execute(f"CREATE VIEW stages AS SELECT unnest([{names}]) AS stage")
+    connection.execute(f"CREATE MACRO stage_order(stage) AS list_position([{names}], stage)")
+    connection.register("quarantine_history", Quarantine(lake.quarantine).read().cast(QUARANTINE))
+    connection.register("catalogue", catalogue_table(catalogue))
+
+
+def catalogue_table(catalogue: Catalogue) -> pa.Table:
+    """The catalogue with one row per stage and measure; measures that every stage has stand under each."""
+    return pa.Table.from_pylist(
+        [
+            {
+                "stage": str(stage),
+                "metric": metric.id,
+                "title": metric.title,
+                "definition": metric.definition,
+                "needs": metric.needs,
+                "basis": metric.basis,
+                "unit": metric.unit,
+                "direction": metric.direction,
+                "aggregation": metric.aggregation[0],
+                "per": metric.per,
+            }
+            for stage in StageName
+            for metric in catalogue.of_stage(stage)
+        ],
+        schema=pa.schema(
+            [
+                (name, pa.string())
+                for name in (
+                    "stage metric title definition needs basis unit direction aggregation per".split()  # noqa: SIM905
+                )
+            ]
+        ),
+    )

@@ -1,0 +1,38 @@
+-- Two runs side by side: each headline figure, over all documents and by class, and how many documents have it in both.
+-- Parameters:
+--   stage = : one stage
+--   changed_only = false: only figures that differ
+-- Example: corpusgate compare 20261130t02 last
+WITH paired AS (
+    SELECT stage, metric, doc_class, count(*) AS paired_documents
+    FROM (
+        SELECT DISTINCT a.stage::VARCHAR AS stage, a.metric::VARCHAR AS metric, a.document_id, d.doc_class
+        FROM a_measures a
+        JOIN b_measures b ON b.document_id = a.document_id AND b.metric = a.metric AND b.stage = a.stage
+             AND b.metric_version = a.metric_version AND b.label_digest IS NOT DISTINCT FROM a.label_digest
+        JOIN b_documents d ON d.document_id = b.document_id
+        WHERE a.status IN ('ok', 'missing') AND b.status IN ('ok', 'missing')
+    )
+    GROUP BY GROUPING SETS ((stage, metric), (stage, metric, doc_class))
+), both_runs AS (
+    SELECT 'a' AS run, * FROM a_figures UNION ALL SELECT 'b', * FROM b_figures
+), sides AS (
+    SELECT stage, metric, aggregation, doc_class,
+           max(value) FILTER (run = 'a') AS value_a, max(value) FILTER (run = 'b') AS value_b,
+           coalesce(max(items) FILTER (run = 'a'), 0) AS items_a,
+           coalesce(max(items) FILTER (run = 'b'), 0) AS items_b
+    FROM both_runs WHERE cohort IS NULL AND slice_key IS NULL
+    GROUP BY ALL
+)
+SELECT s.stage, s.metric, s.aggregation, coalesce(s.doc_class, 'all') AS doc_class, s.value_a, s.value_b,
+       s.value_b - s.value_a AS difference,
+       CASE WHEN c.direction = 'none' OR s.value_a IS NULL OR s.value_b IS NULL OR s.value_a = s.value_b THEN ''
+            WHEN (s.value_b > s.value_a) = (c.direction = 'higher') THEN 'better' ELSE 'worse' END AS reading,
+       s.items_a, s.items_b, coalesce(p.paired_documents, 0) AS paired_documents
+FROM sides s
+JOIN catalogue c ON c.stage = s.stage AND c.metric = s.metric
+LEFT JOIN paired p ON p.stage = s.stage AND p.metric = s.metric AND p.doc_class IS NOT DISTINCT FROM s.doc_class
+WHERE ($stage IS NULL OR s.stage = $stage) AND s.items_a + s.items_b > 0
+  AND (NOT $changed_only::BOOLEAN OR s.value_a IS DISTINCT FROM s.value_b)
+ORDER BY stage_order(s.stage),
+         s.metric, s.aggregation, s.doc_class NULLS FIRST

@@ -1,0 +1,81 @@
+"""Figures as people read them."""
+
+from datetime import datetime
+
+NOTHING = "–"
+"""What stands where there is no value; never a 0, which would be a value."""
+
+
+def shown_value(value: float | None, unit: str = "ratio") -> str:
+    """A value in its unit.
+
+    >>> shown_value(0.98765), shown_value(None), shown_value(12345.0, "count"), shown_value(0.00042)
+    ('0.988', '–', '12,345', '0.0004')
+    >>> shown_value(93.25, "seconds"), shown_value(2_500_000, "bytes"), shown_value(1.0), shown_value(0.99987)
+    ('93.2 s', '2.5 MB', '1', '0.9999')
+    """
+    if value is None:
+        return NOTHING
+    if unit == "seconds":
+        return _seconds(value)
+    if unit == "bytes":
+        return _bytes(value)
+    if unit in ("count", "characters", "tokens"):
+        return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+    return _ratio(value)
+
+
+def shown_interval(low: float | None, high: float | None, unit: str = "ratio") -> str:
+    """A 95 % interval, or the empty string for a census figure, which has none.
+
+    >>> shown_interval(0.9, 0.9512), shown_interval(None, None)
+    ('0.9 to 0.951', '')
+    """
+    return "" if low is None or high is None else f"{shown_value(low, unit)} to {shown_value(high, unit)}"
+
+
+def shown_difference(value: float | None, baseline: float | None, unit: str = "ratio") -> str:
+    """How far a value is from its baseline, with a sign; empty where one of them is missing.
+
+    >>> shown_difference(0.9, 0.95), shown_difference(0.5, 0.5), shown_difference(None, 1.0)
+    ('-0.05', '±0', '')
+    """
+    if value is None or baseline is None:
+        return ""
+    difference = value - baseline
+    if abs(difference) < 1e-9:
+        return "±0"
+    return ("+" if difference > 0 else "-") + shown_value(abs(difference), unit)
+
+
+def shown_time(value: str | None) -> str:
+    """A manifest's time to the second, in UTC.
+
+    >>> shown_time("2026-11-30T02:15:00.123456+00:00"), shown_time(None)
+    ('2026-11-30 02:15:00 UTC', '–')
+    """
+    return NOTHING if value is None else f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _ratio(value: float) -> str:
+    # A figure that is nearly, but not quite, 0 or 1 must not be rounded into it: the rule may hang on the difference.
+    for digits in (3, 4, 5, 6):
+        text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+        if (text not in ("0", "-0") or value == 0) and (text != "1" or value == 1):
+            return text
+    return f"{value:.2g}" if abs(value) < 0.5 else f"{value:.9f}".rstrip("0").rstrip(".")
+
+
+def _seconds(value: float) -> str:
+    if abs(value) >= 172_800:
+        return f"{value / 86_400:.1f} days"
+    if abs(value) >= 7_200:
+        return f"{value / 3_600:.1f} h"
+    return f"{value:.1f} s" if abs(value) >= 10 else f"{value:.3g} s"
+
+
+def _bytes(value: float) -> str:
+    for size, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(value) >= size:
+            return f"{value / size:.1f} {name}"
+    return f"{value:.0f} B"
