@@ -44,7 +44,8 @@ class DedupSettings(StageSettings):
         ge=1,
         le=1000,
         description="How many neighbours, in each band and in all, a document is compared with. It bounds the work "
-        "where thousands of documents share a template; neighbours are those that agree on most of the following bands.",
+        "where thousands of documents share a template (at the price of a few pairs among them); neighbours are those "
+        "that agree on most of the following bands.",
     )
     memory_limit_mb: int = Field(
         default=512,

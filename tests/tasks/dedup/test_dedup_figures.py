@@ -1,0 +1,114 @@
+"""The figures of the dedup stage against counts made by hand."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from schemas.documents import DOCUMENTS, LOCATIONS
+from schemas.names import StageName
+from schemas.stages import NORMALIZE
+from tasks.dedup.evaluator import facts
+from tasks.dedup.settings import DedupSettings
+from tasks.dedup.stage import decide, sign
+from tasks.gold.kinds import PairLabel, PairsLabel
+from tasks.gold.labels import BoundLabel, Labels
+from tasks.stage import Batch, CorpusEvidence
+
+TEXTS = {
+    "a": "the quick brown fox jumps over the lazy dog",
+    "b": "The quick brown fox jumps over the lazy dog",
+    "c": "a slow green turtle crawls under the fence",
+    "d": "A slow green turtle crawls under the fence",
+    "e": "nothing like any of the others at all",
+}
+
+
+def _measured(
+    labels: dict[str, list[tuple[str, bool]]], *, reached: str = "abcde", tenants: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    documents = pa.Table.from_pylist(
+        [
+            {"document_id": d, "source": "s", "uri": f"{d}.md", "locator": d, "doc_class": "c", "groups": [],
+             "tenant": (tenants or {}).get(d, "t"), "cohort": "new"}
+            for d in TEXTS
+        ],
+        schema=DOCUMENTS,
+    )  # fmt: skip
+    texts = [{"document_id": d, "text": TEXTS[d], "elements": [], "offsets": []} for d in reached]
+    clean = pa.Table.from_pylist(texts, schema=NORMALIZE)
+    present = documents.filter(pa.array([d in reached for d in TEXTS]))
+    settings = DedupSettings()
+    signatures = sign(Batch(present, {StageName.NORMALIZE: clean}), settings, None).table  # type: ignore[arg-type]
+    decisions = decide(signatures, lambda ids: {d: TEXTS[d] for d in ids}, settings)
+
+    def outputs(stage: StageName) -> Iterator[pa.Table]:
+        yield from (table for table in ({StageName.DEDUP: decisions, StageName.NORMALIZE: clean}[stage],))
+
+    bound = {
+        (d, "pairs"): BoundLabel(
+            PairsLabel(pairs=tuple(PairLabel(other=o, duplicate=s) for o, s in pairs)), "sha", False
+        )
+        for d, pairs in labels.items()
+    }
+    evidence = CorpusEvidence(
+        documents, LOCATIONS.empty_table(), outputs, Labels("1", bound), pa.table({}), None, None, datetime.now(UTC),
+        None, None,
+    )  # fmt: skip
+    rows: list[dict[str, Any]] = facts(evidence, settings).to_pylist()
+    return rows
+
+
+def _sums(rows: list[dict[str, Any]], metric: str) -> tuple[float, float]:
+    own = [row for row in rows if row["metric"] == metric and row["status"] == "ok"]
+    return sum(row["numerator"] for row in own), sum(row["denominator"] for row in own)
+
+
+LABELS = {"a": [("s:b.md", True), ("c", True), ("e", False)], "c": [("d", False)]}
+
+
+def test_labelled_pairs_are_counted_one_row_each() -> None:
+    rows = _measured(LABELS)
+    # Merged: a-b (right), c-d (wrong). Not merged: a-c (a duplicate by its label), a-e (none).
+    assert _sums(rows, "pair_precision") == (1, 2)
+    assert _sums(rows, "pair_recall") == (1, 2)
+    assert _sums(rows, "pair_f1") == (2, 4)
+    assert _sums(rows, "false_merge_rate") == (1, 2)
+    assert _sums(rows, "missed_merge_rate") == (1, 2)
+    assert {row["unit_id"] for row in rows if row["metric"] == "pair_recall"} == {"a|b", "a|c", "a|e", "c|d"}
+
+
+def test_clusters_follow_from_the_pairs() -> None:
+    rows = {row["metric"]: row["value"] for row in _measured(LABELS) if row["document_id"] is None}
+    # Labelled: {a, b, c}, {d}, {e}; found: {a, b}, {c, d}, {e}.
+    precision, recall = (1 + 1 + 0.5 + 0.5 + 1) / 5, (2 / 3 + 2 / 3 + 1 / 3 + 1 + 1) / 5
+    assert rows["bcubed_f1"] == pytest.approx(2 * precision * recall / (precision + recall))
+    assert rows["adjusted_rand"] == pytest.approx(adjusted_rand_score([0, 0, 0, 1, 2], [0, 0, 1, 1, 2]))
+
+
+def test_contradicting_labels_give_no_clusters() -> None:
+    rows = _measured({"a": [("b", True), ("c", False)], "b": [("c", True)]})
+    assert {row["status"] for row in rows if row["metric"] == "bcubed_f1"} == {"invalid"}
+
+
+def test_free_figures_have_a_row_per_document() -> None:
+    rows = _measured({})
+    assert _sums(rows, "duplicate_rate") == (2, 5)
+    assert _sums(rows, "keeper_stability") == (5, 5)
+    assert not [row for row in rows if row["metric"].startswith("pair")]
+
+
+@pytest.mark.parametrize(
+    ("about", "other", "status"),
+    [
+        ({"reached": "acde"}, "b", "lost_upstream"),
+        ({"tenants": {"b": "u"}}, "b", "not_applicable"),
+        ({}, "s:unknown.md", "invalid"),
+    ],
+)
+def test_a_pair_that_cannot_be_judged_says_why(about: dict[str, Any], other: str, status: str) -> None:
+    rows = _measured({"a": [(other, True)]}, **about)
+    assert {row["status"] for row in rows if row["metric"] == "pair_recall"} == {status}
