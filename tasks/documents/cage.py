@@ -35,7 +35,8 @@ from tasks.errors import DocumentError, RunError
 _START_SECONDS = 120
 """How long a worker may take to start and to import its parser: generous, because a loaded machine is slow."""
 
-_BOOT = "from tasks.documents.cage_worker import main; main()"
+_BOOT = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from tasks.documents.cage_worker import main; main()"
+"""A worker takes over the parent's module path here, not by PYTHONPATH, which would come before the standard library."""
 
 
 class CageLimits(BaseModel):
@@ -110,15 +111,14 @@ class _Worker:
         self._limits = limits
         self.jobs = 0
         ours, theirs = socket.socketpair()
-        path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+        path = "\n".join(entry or str(Path.cwd()) for entry in sys.path)
         arguments = [str(theirs.fileno()), str(os.getpid()), str(limits.memory_mb), str(limits.seconds_per_document)]
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, *arguments],
+                [sys.executable, "-P", "-c", _BOOT, path, *arguments],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": path},
             )
         self._connection = Connection(ours.detach())
 

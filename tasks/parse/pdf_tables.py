@@ -1,37 +1,65 @@
 """Tables of a PDF page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tasks.parse.pdf_lines import FLAGS, Box, Line, rows_of
+from tasks.parse.pdf_lines import FLAGS, Box, Line, rows_of, union
 from tasks.parse.tables import Cell, Rows
+
+_BETTER_FILL = 0.1
+_MOST_RUNS_PER_CELL = 2.0
+_SAME_TABLE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table and where it stands."""
+    """A table and where it stands; `fill` is the share of its cells that hold text."""
 
     box: Box
     rows: Rows
+    cells: int
+    fill: float
 
 
 def page_tables(page: Any, lines: Sequence[Line], method: str) -> tuple[list[Grid], list[Line]]:
     """The tables of a page from the top, and the lines that stand in none of them.
 
-    `ruled` looks for drawn grids only. `layout` asks the layout model on every page. `auto` looks for drawn grids,
-    and asks the model on pages that show signs of a table without rules: three rows or more that begin runs of
-    short text at the same three places or more.
+    `ruled` looks for drawn grids only. `layout` asks the layout model on every page. `auto` asks it only on pages
+    that show signs of a table: three rows or more that begin or end runs of short text at the same three places.
+    Where both find a table in one place, the drawn grid is taken if it fills clearly more of its cells (by 0.1) with
+    no more than two runs of text in a cell; otherwise its rules do not part all rows or columns, or part too much.
     """
     if method == "none":
         return [], list(lines)
-    ask_model = method == "layout" or (method == "auto" and _has_aligned_runs(lines))
-    found = page.find_tables(union=True) if ask_model else page.find_tables(use_layout=False)
     words = page.get_text("words", flags=FLAGS)
-    grids = [grid for table in found.tables if (grid := _grid(table, words))]
+    grids = _grids(page.find_tables(use_layout=False), words, lines)
+    if method == "layout" or (method == "auto" and _has_aligned_runs(lines)):
+        grids = [_chosen(grid, grids, lines) for grid in _grids(page.find_tables(union=True), words, lines)]
     grids.sort(key=lambda grid: (grid.box[1], grid.box[0]))
     rest = [line for line in lines if not any(_inside(line.box, grid.box) for grid in grids)]
     return grids, rest
+
+
+def _grids(found: Any, words: Sequence[Any], lines: Sequence[Line]) -> list[Grid]:
+    return [grid for table in found.tables if (grid := _grid(table, words, lines))]
+
+
+def _chosen(grid: Grid, ruled: Sequence[Grid], lines: Sequence[Line]) -> Grid:
+    for other in ruled:
+        runs = sum(1 for line in lines if _inside(line.box, other.box))
+        clean = runs <= _MOST_RUNS_PER_CELL * other.cells and other.fill >= grid.fill + _BETTER_FILL
+        if clean and _overlap(grid.box, other.box) >= _SAME_TABLE:
+            return other
+    return grid
+
+
+def _overlap(one: Box, other: Box) -> float:
+    """Intersection over union."""
+    width = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
+    height = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    return width * height / ((sum(areas) - width * height) or 1.0)
 
 
 def _has_aligned_runs(lines: Sequence[Line]) -> bool:
@@ -44,7 +72,7 @@ def _has_aligned_runs(lines: Sequence[Line]) -> bool:
     return sum(1 for count in starts.values() if count >= 3) >= 3
 
 
-def _grid(table: Any, words: Sequence[Any]) -> Grid | None:
+def _grid(table: Any, words: Sequence[Any], lines: Sequence[Line]) -> Grid | None:
     """The table's cells with their spans, filled with the words whose middle lies in them."""
     boxes = [cell for row in table.rows for cell in row.cells if cell]
     if not boxes:
@@ -55,12 +83,21 @@ def _grid(table: Any, words: Sequence[Any]) -> Grid | None:
         left, right = _index(xs, box[0]), _index(xs, box[2])
         top, bottom = _index(ys, box[1]), _index(ys, box[3])
         if left < right and top < bottom:
-            rows[top].append(Cell(_text_in(box, words), bottom - top, right - left))
+            bold = [line.bold for line in lines if _inside(line.box, box)]
+            rows[top].append(Cell(_text_in(box, words), bottom - top, right - left, bool(bold) and all(bold)))
+    rows = _with_headers([row for row in rows if row])
     cells = [cell for row in rows for cell in row]
     filled = sum(1 for cell in cells if cell.text)
-    if len(xs) < 3 or sum(1 for row in rows if row) < 2 or filled < 3 or filled < 0.2 * len(cells):
+    if len(xs) < 3 or len(rows) < 2 or filled < 3 or filled < 0.2 * len(cells):
         return None
-    return Grid(tuple(table.bbox), [row for row in rows if row])
+    return Grid(union([table.bbox]), rows, len(cells), filled / len(cells))
+
+
+def _with_headers(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Keeps bold cells as header cells in the leading rows that are wholly bold, if a row below is not."""
+    bold = [all(cell.header for cell in row if cell.text) and any(cell.text for cell in row) for row in rows]
+    leading = bold.index(False) if False in bold else 0
+    return [[replace(cell, header=i < leading) for cell in row] for i, row in enumerate(rows)]
 
 
 def _edges(boxes: Sequence[Any], low: int, high: int) -> list[float]:
