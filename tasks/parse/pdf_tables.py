@@ -7,7 +7,6 @@ from typing import Any
 from tasks.parse.pdf_lines import FLAGS, Box, Line, rows_of, union
 from tasks.parse.tables import Cell, Rows
 
-_BETTER_FILL = 0.1
 _MOST_RUNS_PER_CELL = 2.0
 _SAME_TABLE = 0.7
 
@@ -27,8 +26,8 @@ def page_tables(page: Any, lines: Sequence[Line], method: str) -> tuple[list[Gri
 
     `ruled` looks for drawn grids only. `layout` asks the layout model on every page. `auto` asks it only on pages
     that show signs of a table: three rows or more that begin or end runs of short text at the same three places.
-    Where both find a table in one place, the drawn grid is taken if it fills clearly more of its cells (by 0.1) with
-    no more than two runs of text in a cell; otherwise its rules do not part all rows or columns, or part too much.
+    Where both find a table in one place, the drawn grid is taken if a greater share of its cells holds text, and its
+    cells hold no more than two runs of text on average; otherwise its rules part too much, or do not part all rows.
     """
     if method == "none":
         return [], list(lines)
@@ -48,7 +47,7 @@ def _grids(found: Any, words: Sequence[Any], lines: Sequence[Line]) -> list[Grid
 def _chosen(grid: Grid, ruled: Sequence[Grid], lines: Sequence[Line]) -> Grid:
     for other in ruled:
         runs = sum(1 for line in lines if _inside(line.box, other.box))
-        clean = runs <= _MOST_RUNS_PER_CELL * other.cells and other.fill >= grid.fill + _BETTER_FILL
+        clean = runs <= _MOST_RUNS_PER_CELL * other.cells and other.fill > grid.fill
         if clean and _overlap(grid.box, other.box) >= _SAME_TABLE:
             return other
     return grid

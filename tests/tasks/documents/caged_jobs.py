@@ -84,8 +84,9 @@ def allocate(mebibytes, pages: Pages):
 
 
 def write_to_all_channels(pages: Pages):
-    print("document text")
-    print("document text", file=sys.stderr)
+    sys.stdout.write("document text")
+    sys.stdout.flush()
+    sys.stderr.write("document text")
     os.write(2, b"document text")
     return True
 

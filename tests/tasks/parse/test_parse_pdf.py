@@ -1,0 +1,159 @@
+import pymupdf
+import pytest
+from fpdf import FPDF
+
+from tasks.documents.cage_worker import Pages
+from tasks.parse.pdf import parse_pdf
+
+LOREM = "The quick brown fox jumps over the lazy dog and runs along the river until the evening comes. "
+
+
+def parse(path, tables="auto", skip=()):
+    return parse_pdf(str(path), {"tables": tables, "max_pages": 5000}, None, Pages(lambda page: None, list(skip)))
+
+
+def kinds(row):
+    return [(element["kind"], element["level"], element["text"]) for element in row["elements"]]
+
+
+@pytest.fixture
+def pdf():
+    document = FPDF(format="A4")
+    document.set_font("helvetica", size=11)
+    document.add_page()
+    return document
+
+
+def test_headings_by_size_and_weight_and_lists(pdf, tmp_path):
+    def line(text, size=11, style=""):
+        pdf.set_font("helvetica", style, size)
+        pdf.multi_cell(0, size * 0.5, text, new_x="LMARGIN", new_y="NEXT")
+        pdf.ln(4)
+
+    line("Annual report", 22)
+    line(LOREM * 3)
+    line("Results", 16)
+    line(LOREM * 2)
+    line("Details of the year", 11, "B")
+    line(LOREM)
+    line("- first thing")
+    line("- second thing")
+    line("Figure 1: A chart of the year")
+    pdf.output(tmp_path / "a.pdf")
+    row = parse(tmp_path / "a.pdf")
+    found = kinds(row)
+    assert [entry for entry in found if entry[0] != "paragraph"] == [
+        ("heading", 1, "Annual report"),
+        ("heading", 2, "Results"),
+        ("heading", 3, "Details of the year"),
+        ("list_item", 1, "first thing"),
+        ("list_item", 1, "second thing"),
+        ("caption", None, "Figure 1: A chart of the year"),
+    ]
+    paragraphs = [text for kind, _, text in found if kind == "paragraph"]
+    assert [" ".join(text.split()) for text in paragraphs] == [(LOREM * n).strip() for n in (3, 2, 1)]
+    assert "\n" in paragraphs[0]
+    assert row["elements"][3]["section_path"] == ["Annual report", "Results"]
+
+
+def test_two_columns_are_read_one_after_the_other(pdf, tmp_path):
+    """Lines are written row by row across both columns, so the order of the file is the wrong one."""
+    pdf.set_font("helvetica", size=10)
+    pdf.text(20, 20, "A title that spans both of the columns of this page and stands above them all")
+    for i in range(30):
+        pdf.text(20, 35 + 5 * i, f"left column line {i:02d} goes on and on")
+        pdf.text(110, 35 + 5 * i, f"right column line {i:02d} goes on and on")
+    pdf.output(tmp_path / "columns.pdf")
+    text = "\n".join(element["text"] for element in parse(tmp_path / "columns.pdf")["elements"])
+    expected = [f"{side} column line {i:02d}" for side in ("left", "right") for i in range(30)]
+    places = [text.index(words) for words in ["A title that spans", *expected]]
+    assert places == sorted(places)
+
+
+def test_a_ruled_table_keeps_spans_and_is_not_repeated_as_text(pdf, tmp_path):
+    pdf.multi_cell(0, 6, LOREM, new_x="LMARGIN", new_y="NEXT")
+    with pdf.table(first_row_as_headings=True) as table:
+        head = table.row()
+        head.cell("Station")
+        head.cell("Level", colspan=2)
+        for cells in (["Mill", "101", "102"], ["Weir", "203", "204"], ["Lock", "305", "306"]):
+            table.row(cells)
+    pdf.output(tmp_path / "table.pdf")
+    elements = parse(tmp_path / "table.pdf")["elements"]
+    assert [element["kind"] for element in elements] == ["paragraph", "table"]
+    assert elements[1]["html"] == (
+        '<table><tr><th>Station</th><th colspan="2">Level</th></tr><tr><td>Mill</td><td>101</td><td>102</td></tr>'
+        "<tr><td>Weir</td><td>203</td><td>204</td></tr><tr><td>Lock</td><td>305</td><td>306</td></tr></table>"
+    )
+    assert elements[1]["text"] == "Station\tLevel\t\nMill\t101\t102\nWeir\t203\t204\nLock\t305\t306"
+    assert parse(tmp_path / "table.pdf", tables="none")["elements"][-1]["kind"] == "paragraph"
+
+
+def test_running_headers_stay_and_are_no_headings(tmp_path):
+    document = FPDF()
+    for page in range(1, 6):
+        document.add_page()
+        document.set_font("helvetica", size=20)
+        document.text(20, 15, f"Handbook {page}")
+        document.set_font("helvetica", size=11)
+        document.set_y(30)
+        document.multi_cell(0, 6, LOREM * 3)
+    document.output(tmp_path / "headers.pdf")
+    found = kinds(parse(tmp_path / "headers.pdf"))
+    assert [text for _, _, text in found if text.startswith("Handbook")] == [f"Handbook {page}" for page in range(1, 6)]
+    assert {kind for kind, _, _ in found} == {"paragraph"}
+
+
+def test_a_page_left_out_counts_as_missing(tmp_path):
+    document = FPDF()
+    document.set_font("helvetica", size=11)
+    for page in range(1, 4):
+        document.add_page()
+        document.cell(text=f"words of page {page}")
+    document.output(tmp_path / "three.pdf")
+    row = parse(tmp_path / "three.pdf", skip=[2])
+    assert (row["pages"], row["pages_without_output"]) == (3, [2])
+    assert [(e["page"], e["text"]) for e in row["elements"]] == [(1, "words of page 1"), (3, "words of page 3")]
+
+
+def test_values_of_a_filled_form_are_read(tmp_path):
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_text((72, 100), "Name of the applicant:")
+    widget = pymupdf.Widget()
+    widget.rect = pymupdf.Rect(220, 88, 400, 104)
+    widget.field_type, widget.field_name, widget.field_value = pymupdf.PDF_WIDGET_TYPE_TEXT, "name", "Orla Field"
+    page.add_widget(widget)
+    document.save(tmp_path / "form.pdf")
+    assert "Name of the applicant: Orla Field" in parse(tmp_path / "form.pdf")["elements"][0]["text"]
+
+
+def test_what_the_file_declares(pdf, tmp_path):
+    pdf.set_title("A title")
+    pdf.set_author("A. One; B. Two")
+    pdf.set_lang("de-AT")
+    pdf.cell(text="text")
+    pdf.output(tmp_path / "meta.pdf")
+    row = parse(tmp_path / "meta.pdf")
+    assert (row["meta_title"], row["meta_authors"], row["meta_language"]) == ("A title", ["A. One", "B. Two"], "de-AT")
+    assert row["parser"] == "pymupdf"
+
+
+def test_text_agrees_with_another_reader(shared_data):
+    """Letters and digits in whatever order, against PDFium: nothing lost, nothing doubled (to 2 %)."""
+    import unicodedata
+    from collections import Counter
+
+    import pypdfium2
+
+    folder = shared_data / "tables" / "icdar2013" / "competition-dataset-eu"
+
+    def characters(text):
+        return Counter(c for c in unicodedata.normalize("NFKC", text) if c.isalnum())
+
+    for name in ("eu-003", "eu-005", "eu-014", "eu-024"):
+        path = folder / f"{name}.pdf"
+        ours = characters("".join(element["text"] for element in parse(path)["elements"]))
+        with pypdfium2.PdfDocument(path) as document:
+            theirs = characters("".join(page.get_textpage().get_text_range() for page in document))
+        assert (ours - theirs).total() + (theirs - ours).total() < 0.02 * theirs.total(), name
