@@ -67,6 +67,7 @@ _CLOSERS = frozenset(
 )
 _CLOSED_OPENERS = frozenset({"over", "under", "back", "some", "every", "life", "down", "with"})
 _LETTERS_KEPT = 3
+_LINES_PER_BREAK = 30
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,8 @@ class WordForms:
 def rejoined(text: str, forms: WordForms, *, soft_breaks: bool = True) -> Iterator[Edit]:
     """The edits that rejoin words broken at line ends.
 
-    `soft_breaks` says that lines of this text were broken by a typesetter, who puts in hyphens of his own; without
-    it (Markdown, HTML) a hyphen belongs to the word unless the document shows the joined form.
+    `soft_breaks` says that the lines of this text were broken by a program that hyphenates (`hyphenates`); without it
+    a hyphen belongs to the word, unless the document shows the joined form or neither part as a word.
 
     >>> forms = WordForms.of(["a long-term store for n-hexanol, its temperature"])
     >>> def joined(text):
@@ -126,6 +127,18 @@ def rejoined(text: str, forms: WordForms, *, soft_breaks: bool = True) -> Iterat
     for match in BREAK.finditer(text):
         left, right = _parts(text, match)
         yield Edit(match.start(), match.end(), _decide(left, match[0][0], right, forms, soft_breaks))
+
+
+def hyphenates(texts: Iterable[str]) -> bool:
+    """Whether the program that broke these lines hyphenates: at least one line in thirty ends inside a word.
+
+    Word processors rarely do by default; then the few hyphens at line ends are the author's.
+    """
+    lines = breaks = 0
+    for text in texts:
+        lines += text.count("\n") + text.count("\ufffe")
+        breaks += sum(1 for _ in BREAK.finditer(text))
+    return breaks * _LINES_PER_BREAK >= lines
 
 
 def _parts(text: str, match: re.Match[str]) -> tuple[str, str]:
@@ -164,7 +177,9 @@ def _decide(left_token: str, hyphen: str, right_token: str, forms: WordForms, so
         return "- "
     if hyphen == "\u00ad":
         return ""
-    if hyphen == "\u2011" or not soft_breaks:
+    if hyphen == "\u2011":
+        return "-"
+    if not soft_breaks and (forms.words[last.lower()] or forms.words[first.lower()]):
         return "-"
     return _by_form(left, last, first, forms)
 
@@ -191,7 +206,7 @@ def _by_form(left: str, last: str, first: str, forms: WordForms) -> str:
         return "-"
     if forms.has_inflection(small_last + small_first, len(last) + 2):
         return ""
-    if "-" in left and (len(last) <= _LETTERS_KEPT or forms.words[small_last]) and forms.words[small_first]:
+    if "-" in left and (len(last) <= _LETTERS_KEPT or (forms.words[small_last] and forms.words[small_first])):
         return "-"
     if small_last in _OPENERS and len(first) > _LETTERS_KEPT:
         return "-"

@@ -10,7 +10,7 @@ from schemas.stages import NORMALIZE
 from tasks.errors import DocumentError
 from tasks.normalize.characters import UNICODE_VERSION
 from tasks.normalize.evaluator import evaluate
-from tasks.normalize.hyphens import BREAK, WordForms
+from tasks.normalize.hyphens import BREAK, WordForms, hyphenates
 from tasks.normalize.mapped import MappedText
 from tasks.normalize.settings import NormalizeSettings
 from tasks.normalize.text import clean
@@ -50,12 +50,13 @@ def cleaned(
 ) -> Iterator[tuple[int, MappedText]]:
     """(element id, clean text with its way back) of each element, empty ones included.
 
-    `soft_breaks` says that a hyphen at a line end may be the typesetter's (see `tasks.normalize.hyphens`).
+    `soft_breaks` says that a hyphen at a line end may be the typesetter's, if he hyphenates at all.
     """
     elements = list(elements)
     texts = [element["text"] for element in elements]
     broken = settings.join_line_end_hyphens and any(BREAK.search(text) for text in texts)
     forms = WordForms.of(texts if broken else ())
+    soft_breaks = soft_breaks and broken and hyphenates(texts)
     for element in elements:
         yield element["element_id"], clean(element["text"], element["kind"], forms, settings, soft_breaks=soft_breaks)
 

@@ -27,8 +27,14 @@ class NoRaw(RawBytes):
 def detected(tmp_path: Path, blocks: list[tuple[str, str]]) -> tuple[str, float]:
     """Language and confidence of a document made of (kind, text) blocks."""
     document = dict.fromkeys(DOCUMENTS.names) | {
-        "document_id": "d", "source": "s", "uri": "u", "locator": "l", "doc_class": "c", "tenant": "t",
-        "groups": [], "cohort": "new",
+        "document_id": "d",
+        "source": "s",
+        "uri": "u",
+        "locator": "l",
+        "doc_class": "c",
+        "tenant": "t",
+        "groups": [],
+        "cohort": "new",
     }
     spans = []
     start = 0
@@ -42,7 +48,11 @@ def detected(tmp_path: Path, blocks: list[tuple[str, str]]) -> tuple[str, float]
         "offsets": [],
     }
     parsed = {
-        "document_id": "d", "parser": "p", "parser_version": "1", "pages": 1, "pages_without_output": [],
+        "document_id": "d",
+        "parser": "p",
+        "parser_version": "1",
+        "pages": 1,
+        "pages_without_output": [],
         "meta_authors": [],
         "elements": [
             {"element_id": i, "kind": kind, "text": text, "section_path": []} for i, (kind, text) in enumerate(blocks)

@@ -7,7 +7,7 @@ import pymupdf
 import pypdfium2
 import pytest
 
-from tasks.normalize.hyphens import WordForms
+from tasks.normalize.hyphens import WordForms, hyphenates
 from tasks.normalize.settings import NormalizeSettings
 from tasks.normalize.text import clean
 
@@ -53,6 +53,7 @@ def test_the_public_cases_hold_with_both_readers(cases: Path, read) -> None:
         ("Gewässer", "schutz", "", "Gewässerschutz"),
         ("re", "cover", "we re-cover the seat", "re-cover"),
         ("re", "cover", "they recover soon", "recover"),
+        ("like-for", "like", "", "like-for-like"),
         ("non-commer", "cial", "", "non-commercial"),
     ],
 )
@@ -69,8 +70,14 @@ def test_an_address_broken_at_its_hyphen_keeps_it() -> None:
 
 
 def test_an_authors_own_hyphen_stays_where_nobody_breaks_words() -> None:
-    assert cleaned("a foot-\nball", soft_breaks=False) == "a foot-ball"
+    assert cleaned("a foot-\nball", "his foot", soft_breaks=False) == "a foot-ball"
+    assert cleaned("an infor-\nmation", soft_breaks=False) == "an information"
     assert cleaned("a foot-\nball", "football", soft_breaks=False) == "a football"
+
+
+def test_a_program_hyphenates_when_many_lines_end_inside_a_word() -> None:
+    assert hyphenates(["one tempera-\nture and\nanother line\nof words"])
+    assert not hyphenates(["a line of words\n" * 99 + "mark-\nup"])
 
 
 def test_a_dash_at_the_line_end_is_no_hyphen() -> None:
