@@ -12,7 +12,8 @@ from tasks.parse.tables import Rows
 BULLET = re.compile(r"[•‣◦▪▫■□●○◆◇➢➤✓✔·\uf0b7\uf0a7\uf0d8\uf0fc–—-]\s+(?=\S)")
 _NUMBER = re.compile(r"(?:\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})\)|\d{1,2}\.)\s+\S")
 _CAPTION = re.compile(
-    r"(?:fig(?:ure|\.)?|table|tab\.|chart|scheme|plate|abb(?:ildung|\.)|tabelle|tableau|figura|tabla)\s*[A-Z]?\d+(?:[.-]\d+)*\s*[.:–—]"
+    r"(?:fig(?:ure|\.)?|table|tab\.|chart|scheme|plate|abb(?:ildung|\.)|tabelle|tableau|figura|tabla)"
+    r"\s*[A-Z]?\d+(?:[.-]\d+)*(?:\s*[.:](?!\d)|\s+[–—-]\s)"
     r"|(?:figure|table|abbildung|tabelle|tableau|figura)\s+\d+\s*$",
     re.IGNORECASE,
 )

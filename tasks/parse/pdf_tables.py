@@ -8,7 +8,8 @@ from tasks.parse.pdf_lines import FLAGS, Box, Line, rows_of, union
 from tasks.parse.tables import Cell, Rows
 
 _MOST_RUNS_PER_CELL = 2.0
-_SAME_TABLE = 0.7
+_SAME_TABLE = 0.8
+"""Share of the runs of text in two boxes that lie in both, from which on they are one table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,13 @@ def _grids(found: Any, words: Sequence[Any], lines: Sequence[Line]) -> list[Grid
 
 
 def _chosen(grid: Grid, ruled: Sequence[Grid], lines: Sequence[Line]) -> Grid:
+    inside = {i for i, line in enumerate(lines) if _inside(line.box, grid.box)}
     for other in ruled:
-        runs = sum(1 for line in lines if _inside(line.box, other.box))
-        clean = runs <= _MOST_RUNS_PER_CELL * other.cells and other.fill > grid.fill
-        if clean and _overlap(grid.box, other.box) >= _SAME_TABLE:
+        others = {i for i, line in enumerate(lines) if _inside(line.box, other.box)}
+        same = len(inside & others) >= _SAME_TABLE * len(inside | others) > 0
+        if same and other.fill > grid.fill and len(others) <= _MOST_RUNS_PER_CELL * other.cells:
             return other
     return grid
-
-
-def _overlap(one: Box, other: Box) -> float:
-    """Intersection over union."""
-    width = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
-    height = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
-    return width * height / ((sum(areas) - width * height) or 1.0)
 
 
 def _has_aligned_runs(lines: Sequence[Line]) -> bool:
