@@ -1,5 +1,6 @@
 """The dedup barrier: signatures per batch, kept in the lake; one decision over the whole corpus."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows, location, read_places, run_guarded, stage_keys, store, write_locations
 from tasks.run.keys import digest
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, Drop, StageOutput
+from tasks.stage import Batch, Cost, Drop, StageOutput
 
 
 def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
@@ -43,14 +44,21 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
         or [SIGNATURE.empty_table()]
     )
     settings = context.settings(StageName.DEDUP)
+    started = time.perf_counter()
     decisions = decide(signatures, lambda ids: _texts(context, batches, ids), settings)  # type: ignore[arg-type]
+    share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
-    return [_store_decisions(context, batch, signed[batch.number], by_id) for batch in batches]
+    return [_store_decisions(context, batch, signed[batch.number], by_id, share) for batch in batches]
 
 
 def _store_decisions(
-    context: RunContext, batch: BatchRef, signed: Sequence[dict[str, Any]], decisions: Mapping[str, dict[str, Any]]
+    context: RunContext,
+    batch: BatchRef,
+    signed: Sequence[dict[str, Any]],
+    decisions: Mapping[str, dict[str, Any]],
+    share: float,
 ) -> BatchRef:
+    """Writes what is new. A document's cost is its signature's and an equal share of the decision's."""
     name = StageName.DEDUP
     documents, previous = _expected(context, batch)
     keys = {i: digest([previous[i], decisions.get(i)]) for i in ids_of(documents)}
@@ -66,7 +74,10 @@ def _store_decisions(
             for row in made
             if row["decision"] == "dropped"
         )
-        output = StageOutput(pa.Table.from_pylist(made, schema=DEDUP), (), drops)
+        keys_signed = {row["document_id"]: row["stage_key"] for row in signed}
+        recorded = context.ledger.find("output", SIGNATURES, list(keys_signed), list(keys_signed.values()))
+        costs = {i: Cost(share + (recorded[i]["seconds"] or 0.0)) for i in ids_of(pending)}
+        output = StageOutput(pa.Table.from_pylist(made, schema=DEDUP), (), drops, costs)
         rows += store(context, name, batch.number, pending, keys, output)
     context.report(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
