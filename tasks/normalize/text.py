@@ -19,7 +19,13 @@ _NO_HYPHENATION = _LINES_MATTER | {ElementKind.FORMULA.value}
 _PLAIN = re.compile(r"[!-~]+(?: [!-~]+)*")
 
 _WIDE = f"{characters.SPACE}"
-_PROSE_SPACE = re.compile(f"[ \t\n{_WIDE}]+")
+# White space that is more than one plain space.
+_PROSE_SPACE = re.compile(f"[\t\n{_WIDE}][ \t\n{_WIDE}]*| [ \t\n{_WIDE}]+")
+_LINE_SPACE = re.compile(f"[\t{_WIDE}][ \t{_WIDE}]*| [ \t{_WIDE}]+")
+_EDGES = re.compile(r"\A\s+|\s+\Z")
+_CODE_EDGES = re.compile(r"\A\s*\n|\s+\Z")
+# Without this no mojibake can be repaired: it takes two neighbours outside ASCII, or one that is more than punctuation.
+_REPAIRABLE = re.compile("[^\x00-\x7f\u00a0\u00ab\u00bb\u2010-\u2026]|[^\x00-\x7f]{2}")
 _EXOTIC_SPACE = re.compile(f"[{_WIDE}]")
 _TABLE_SPACE = re.compile(f"[ {_WIDE}]+")
 _LINE_FOLD = re.compile(r"[ \t]*\n[ \t\n]*")
@@ -85,26 +91,25 @@ def _fold(mapped: MappedText, kind: str, settings: NormalizeSettings) -> None:
             else:
                 mapped.apply(_folded_cells(mapped.text))
         if kind in _VERBATIM:
-            mapped.apply(_trimmed(mapped.text, re.compile(r"\A\s*\n|\s+\Z")))
+            mapped.apply(_trimmed(mapped.text, _CODE_EDGES))
         return
     if settings.fold_line_ends:
         mapped.apply(Edit(m.start(), m.end(), "") for m in _UNSPACED_LINE_END.finditer(mapped.text))
         if not settings.fold_spaces:
             mapped.apply(_squeezed(mapped.text, _LINE_FOLD))
     if settings.fold_spaces:
-        pattern = _PROSE_SPACE if settings.fold_line_ends else re.compile(f"[ \t{_WIDE}]+")
+        pattern = _PROSE_SPACE if settings.fold_line_ends else _LINE_SPACE
         mapped.apply(_squeezed(mapped.text, pattern))
-    mapped.apply(_trimmed(mapped.text, re.compile(r"\A\s+|\s+\Z")))
+    mapped.apply(_trimmed(mapped.text, _EDGES))
 
 
 def _squeezed(text: str, pattern: re.Pattern[str]) -> Iterator[Edit]:
     """Each match becomes one space: its first character one to one, the others removed."""
     for match in pattern.finditer(text):
         start, end = match.span()
-        if match[0] != " ":
-            yield Edit(start, start + 1, " ")
-            if end > start + 1:
-                yield Edit(start + 1, end, "")
+        yield Edit(start, start + 1, " ")
+        if end > start + 1:
+            yield Edit(start + 1, end, "")
 
 
 def _folded_cells(text: str) -> Iterator[Edit]:
@@ -128,7 +133,7 @@ def _repaired(text: str) -> Iterator[Edit]:
     import ftfy
     from ftfy.badness import is_bad
 
-    if not is_bad(text):
+    if not _REPAIRABLE.search(text) or not is_bad(text):
         return
     at = 0
     for line in text.splitlines(keepends=True):
