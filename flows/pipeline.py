@@ -24,7 +24,7 @@ def ingest(run_id: str) -> Verdict:
     batches = tasks.plan(run_id)
     evaluations: list[PrefectFuture[None]] = []
     for part in SEGMENTS:
-        runner = ThreadPoolTaskRunner(max_workers=workers)  # type: ignore[var-annotated]
+        runner: Any = ThreadPoolTaskRunner(max_workers=workers)
         batches = segment.with_options(name=part.name, flow_run_name=part.name, task_runner=runner)(
             run_id, part, batches
         )

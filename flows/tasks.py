@@ -7,7 +7,7 @@ from prefect import task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-from flows.session import Session, session
+from flows.session import session
 from schemas.names import StageName
 from schemas.verdict import Verdict
 from tasks.run.context import BatchRef
@@ -52,8 +52,7 @@ def build(run_id: str, batches: Sequence[BatchRef]) -> Built:
 @task(**_OPTIONS)
 def evaluate(run_id: str, stage: StageName, batches: Sequence[BatchRef]) -> None:
     """One stage's evaluator over the run, and its table for the run's page."""
-    current: Session = session(run_id)
-    rows = current.evaluate(stage, batches)
+    rows = session(run_id).evaluate(stage, batches)
     create_table_artifact(
         key=f"evaluate-{stage}",
         table=rows,

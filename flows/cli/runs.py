@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -11,9 +11,8 @@ from rich.console import Console
 from flows.cli.options import DEFAULT_CONFIG, ConfigArgument, ConfigOption, JsonOption, RunArgument, existing_lake
 from schemas.names import StageName
 
-FailOnOption = Annotated[
-    str, typer.Option("--fail-on", metavar="fail|warn", help="From which verdict on the exit code is 1.")
-]
+FailOn = Literal["fail", "warn"]
+FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="From which verdict on the exit code is 1.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -73,15 +72,12 @@ def demo(
     raise typer.Exit(run_and_report(config, as_json=as_json, fail_on="fail", wait=0.0))
 
 
-def run_and_report(config: Path, *, as_json: bool, fail_on: str, wait: float, quiet: bool = False) -> int:
+def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float, quiet: bool = False) -> int:
     """Runs a configuration, shows progress and the verdict, and gives the exit code."""
     from flows.cli.progress import shown_progress
     from flows.launch import launch
-    from tasks.errors import ConfigurationError
     from tasks.report.terminal import print_verdict
 
-    if fail_on not in ("fail", "warn"):
-        raise ConfigurationError(f"--fail-on {fail_on!r} is unknown", remedy="give `fail` or `warn`")
     console = Console(stderr=True)
     with shown_progress(console) as report:
         finished = launch(config, report=report, wait=wait)

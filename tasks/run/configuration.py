@@ -28,19 +28,22 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ClassRule(_Part):
+class PathRule(_Part):
+    """Which documents a rule is about."""
+
+    path: str = Field(default="**", description="Glob over the document's path in its source, or its URL.")
+    source: str | None = Field(default=None, description="Name of a source; any source where absent.")
+
+
+class ClassRule(PathRule):
     """Documents that match all given conditions belong to this class; the first rule that matches wins."""
 
     doc_class: str = Field(alias="class", pattern=r"^[a-z][a-z0-9_-]*$", description="Name of the document class.")
-    path: str = Field(default="**", description="Glob over the document's path in its source, or its URL.")
-    source: str | None = Field(default=None, description="Name of a source; any source where absent.")
 
 
-class AccessRule(_Part):
+class AccessRule(PathRule):
     """Who may see the documents that match; the first rule that matches wins."""
 
-    path: str = Field(default="**", description="Glob over the document's path in its source, or its URL.")
-    source: str | None = Field(default=None, description="Name of a source; any source where absent.")
     tenant: str = Field(default="default", min_length=1, description="The tenant that owns the documents.")
     groups: tuple[str, ...] = Field(default=(), description="Groups within the tenant; empty means all of it.")
 
@@ -91,7 +94,8 @@ class Configuration(_Part):
         names = [source.name for source in self.sources]
         if len(set(names)) != len(names):
             raise ValueError(f"sources: names must differ, found {names}")
-        for rule in (*self.classes, *self.access):
+        rules: tuple[PathRule, ...] = (*self.classes, *self.access)
+        for rule in rules:
             if rule.source is not None and rule.source not in names:
                 raise ValueError(f"a rule names the source {rule.source!r}; the sources are {names}")
         return self

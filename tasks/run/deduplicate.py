@@ -6,9 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from schemas.documents import LOCATIONS
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
 from tasks.dedup.stage import decide
+from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows, location, read_places, run_guarded, stage_keys, store, write_locations
@@ -93,7 +95,7 @@ def _expected(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str,
 
 def _signed(context: RunContext, batch: BatchRef) -> list[dict[str, Any]]:
     path = context.folder / "progress" / SIGNATURES / f"{batch.number:05d}.parquet"
-    return BatchRef(batch.number, batch.documents, {StageName.DEDUP: path}).read_locations(StageName.DEDUP).to_pylist()
+    return list(read_table(path, LOCATIONS).to_pylist())
 
 
 def _texts(context: RunContext, batches: Sequence[BatchRef], document_ids: Sequence[str]) -> dict[str, str]:

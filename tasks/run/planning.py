@@ -12,7 +12,7 @@ from schemas.documents import DOCUMENTS
 from schemas.names import Cohort
 from tasks.fetch.listing import Listed, list_source
 from tasks.globs import path_glob
-from tasks.run.configuration import AccessRule, ClassRule, Configuration
+from tasks.run.configuration import AccessRule, Configuration, PathRule
 
 UNCLASSIFIED = "unclassified"
 
@@ -60,8 +60,8 @@ def assign_ids(found: Sequence[tuple[str, str, str | None]], known: Iterable[dic
             gone[place[0], row["content_sha"]].append(row["document_id"])
     ids: dict[tuple[str, str], str] = {}
     for source, uri, sha in sorted(found, key=lambda item: item[:2]):
-        if (row := by_place.get((source, uri))) is not None:
-            ids[source, uri] = row["document_id"]
+        if (source, uri) in by_place:
+            ids[source, uri] = by_place[source, uri]["document_id"]
         elif sha and gone[source, sha]:
             ids[source, uri] = gone[source, sha].pop(0)
     taken = set(ids.values())
@@ -81,7 +81,7 @@ def document_hash(source: str, uri: str, number: int = 1) -> str:
     return "doc-" + hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def matches(rule: ClassRule | AccessRule, source: str, uri: str) -> bool:
+def matches(rule: PathRule, source: str, uri: str) -> bool:
     """Whether a rule's source and path glob fit a document; `**` crosses folders, `*` does not."""
     return (rule.source is None or rule.source == source) and path_glob(rule.path).fullmatch(uri) is not None
 
