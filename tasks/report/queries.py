@@ -197,16 +197,13 @@ def catalogue_table(catalogue: Catalogue) -> pa.Table:
                 "direction": metric.direction,
                 "aggregation": metric.aggregation[0],
                 "per": metric.per,
+                "best": {"higher": metric.range[1], "lower": metric.range[0], "none": None}[metric.direction],
             }
             for stage in StageName
             for metric in catalogue.of_stage(stage)
         ],
-        schema=pa.schema(
-            [
-                (name, pa.string())
-                for name in (
-                    "stage metric title definition needs basis unit direction aggregation per".split()  # noqa: SIM905
-                )
-            ]
-        ),
+        schema=pa.schema([(name, pa.string()) for name in _TEXTS] + [("best", pa.float64())]),
     )
+
+
+_TEXTS = ("stage", "metric", "title", "definition", "needs", "basis", "unit", "direction", "aggregation", "per")

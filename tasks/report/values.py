@@ -1,9 +1,14 @@
-"""Figures as people read them."""
+"""Figures and foreign names as people read them."""
 
+import re
+import unicodedata
 from datetime import datetime
 
 NOTHING = "–"
 """What stands where there is no value; never a 0, which would be a value."""
+
+_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+"""Unicode categories of what is not seen where it stands: controls, formats, private use, separators of lines."""
 
 
 def shown_value(value: float | None, unit: str = "ratio") -> str:
@@ -55,6 +60,32 @@ def shown_time(value: str | None) -> str:
     ('2026-11-30 02:15:00 UTC', '–')
     """
     return NOTHING if value is None else f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def plain_text(text: str) -> str:
+    """A name or message of foreign origin on one line, with nothing in it that a terminal or a page would obey.
+
+    Control characters and invisible or direction-changing ones are written out, so that a file name can neither
+    colour a terminal nor read differently from what it is.
+
+    >>> plain_text("a\\x1b[31mb\\u202egnp.exe"), plain_text("two\\n lines")
+    ('a\\\\x1b[31mb\\\\u202egnp.exe', 'two lines')
+    """
+    return "".join(
+        character.encode("unicode_escape").decode("ascii") if unicodedata.category(character) in _UNSEEN else character
+        for character in re.sub(r"\s+", " ", text)
+    )
+
+
+def markdown_text(text: str) -> str:
+    """A text of foreign origin for Markdown, in a table's cell too: it shows as it is and starts no markup.
+
+    >>> markdown_text("a|b `c` <script> [x](y) snake_case _d_")
+    'a\\\\|b \\\\`c\\\\` &lt;script&gt; \\\\[x\\\\](y) snake_case \\\\_d\\\\_'
+    """
+    escaped = plain_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = re.sub(r"([\\\\`*|\[\]~#])", r"\\\1", escaped)
+    return re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\_", escaped)
 
 
 def _ratio(value: float) -> str:

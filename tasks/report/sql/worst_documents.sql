@@ -1,4 +1,4 @@
--- The worst documents of a measure, or of every gold measure; what is worse follows from the catalogue's direction.
+-- The worst documents of a measure, or of every gold measure, as the catalogue's direction says; perfect ones left out.
 -- Parameters:
 --   metric = : one measure (cer, teds, recall, ...); every gold measure where absent
 --   stage = : one stage
@@ -6,7 +6,7 @@
 --   per_measure = 5: how many documents of each measure
 -- Example: corpusgate sql worst_documents --param metric=cer --param per_measure=10
 WITH of_documents AS (
-    SELECT c.stage, c.metric, c.direction, m.document_id, count(*) AS items,
+    SELECT c.stage, c.metric, c.direction, c.best, m.document_id, count(*) AS items,
            CASE WHEN c.aggregation = 'micro' THEN sum(m.numerator) / nullif(sum(m.denominator), 0)
                 ELSE avg(m.value) END AS value,
            bool_or(m.status = 'missing') AS missing
@@ -15,11 +15,12 @@ WITH of_documents AS (
       AND (c.per = 'unit') = (m.unit_id IS NOT NULL)
       AND ($metric IS NULL AND c.needs = 'gold' OR c.metric = $metric)
       AND ($stage IS NULL OR c.stage = $stage) AND c.direction <> 'none'
-    GROUP BY c.stage, c.metric, c.direction, c.aggregation, m.document_id
+    GROUP BY c.stage, c.metric, c.direction, c.best, c.aggregation, m.document_id
 )
 SELECT o.stage, o.metric, o.value, o.items, o.missing, d.doc_class, d.document_id, d.uri
 FROM of_documents o JOIN documents d USING (document_id)
-WHERE o.value IS NOT NULL AND ($doc_class IS NULL OR d.doc_class = $doc_class)
+WHERE o.value IS NOT NULL AND o.value IS DISTINCT FROM o.best
+  AND ($doc_class IS NULL OR d.doc_class = $doc_class)
 QUALIFY row_number() OVER (PARTITION BY o.stage, o.metric
                            ORDER BY CASE o.direction WHEN 'higher' THEN o.value ELSE -o.value END, d.uri)
         <= $per_measure::BIGINT

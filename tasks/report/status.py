@@ -1,0 +1,168 @@
+"""The state of a lake: what is live, the last runs, what is in quarantine, and what to do next."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from schemas.names import Cohort, VerdictStatus
+from tasks.index.generations import Generations
+from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
+from tasks.report.values import NOTHING, shown_time
+
+MOST_RUNS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run in a line. `status` is running, finished or failed; `verdict` is null where it was not judged."""
+
+    run_id: str
+    status: str
+    verdict: str | None
+    started_at: str | None
+    documents: int
+    cohorts: Mapping[str, int]
+    quarantined: int
+    unexpected: int | None
+    live: bool
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of a lake. `runs` are the newest ones, newest first; `live` is null where nothing was promoted."""
+
+    lake: str
+    live: Mapping[str, Any] | None
+    live_since: str | None
+    runs: tuple[RunLine, ...]
+    all_runs: int
+    next: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def read_status(lake: Lake) -> Status:
+    """Reads the state of a lake from its files alone; needs no lock, so it works beside a run."""
+    runs = Runs(lake)
+    live = Generations(lake.index, 0.0).live()
+    live_run = live.generation.run_id if live else None
+    ids = runs.ids()
+    lines = tuple(_run_line(runs, run_id, live_run) for run_id in reversed(ids[-MOST_RUNS:]))
+    return Status(
+        lake=str(lake.root),
+        live=asdict(live.generation) if live else None,
+        live_since=live.flipped_at.isoformat() if live else None,
+        runs=lines,
+        all_runs=len(ids),
+        next=_next(lines),
+    )
+
+
+def print_status(console: Console, status: Status) -> None:
+    """Prints the state for people: live first, then a table of runs, then the next command."""
+    _say(console, f"lake  {status.lake}")
+    if status.live is None:
+        _say(console, "live  nothing yet: no run was promoted")
+    else:
+        _say(
+            console,
+            f"live  run {status.live['run_id']}, since {shown_time(status.live_since)} "
+            f"(table {status.live['table']}, version {status.live['version']})",
+        )
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("run", "verdict", "started", "documents"):
+        table.add_column(name, overflow="fold")
+    table.add_column("quarantined", justify="right")
+    table.add_column("", overflow="fold")
+    for line in status.runs:
+        quarantined = NOTHING if line.verdict is None else str(line.quarantined)
+        if line.unexpected:
+            quarantined += f" ({line.unexpected} unexpected)"
+        changed = ", ".join(f"{count} {name}" for name, count in line.cohorts.items())
+        table.add_row(
+            Text(line.run_id),
+            Text(line.verdict or line.status),
+            Text(shown_time(line.started_at)),
+            Text(f"{line.documents} ({changed})" if changed else str(line.documents)),
+            Text(quarantined),
+            Text("live" if line.live else ""),
+        )
+    if status.runs:
+        console.print(table)
+        if status.all_runs > len(status.runs):
+            _say(console, f"… and {status.all_runs - len(status.runs)} older runs")
+        if status.runs[0].error:
+            console.print()
+            _say(console, f"the last run failed: {status.runs[0].error}")
+        console.print()
+    _say(console, f"next  {status.next}")
+
+
+def _run_line(runs: Runs, run_id: str, live_run: str | None) -> RunLine:
+    manifest = runs.manifest(run_id)
+    folder = runs.lake.run(run_id)
+    cohorts: dict[str, int] = {}
+    if (folder / "plan.parquet").exists():
+        found = runs.plan(run_id).column("cohort").to_pylist()
+        cohorts = {str(cohort): found.count(cohort) for cohort in Cohort if cohort in found}
+    quarantined, unexpected = _quarantined(runs, run_id)
+    return RunLine(
+        run_id=run_id,
+        status=manifest.get("status", "unknown"),
+        verdict=manifest.get("verdict"),
+        started_at=manifest.get("started_at"),
+        documents=sum(count for cohort, count in cohorts.items() if cohort != Cohort.DELETED),
+        cohorts=cohorts,
+        quarantined=quarantined,
+        unexpected=unexpected,
+        live=run_id == live_run,
+        error=manifest.get("error"),
+    )
+
+
+def _quarantined(runs: Runs, run_id: str) -> tuple[int, int | None]:
+    """Documents in quarantine, and how many of them nobody expected (null where the run was not measured)."""
+    import pyarrow.compute as pc
+
+    from schemas.measures import MEASURES
+    from tasks.lake.files import read_table
+
+    folder = runs.lake.run(run_id)
+    if not (folder / "locations.parquet").exists():
+        return 0, None
+    outcomes = runs.locations(run_id).filter(pc.field("outcome") == "quarantined")
+    files = sorted((folder / "facts").glob("*.parquet"))
+    unexpected = 0
+    for file in files:
+        rows = read_table(file, MEASURES)
+        here = rows.filter((pc.field("metric") == "unexpected_quarantine") & (pc.field("value") > 0))
+        unexpected += here.num_rows
+    return outcomes.num_rows, unexpected if files else None
+
+
+def _next(runs: tuple[RunLine, ...]) -> str:
+    if not runs:
+        return "corpusgate run"
+    last = runs[0]
+    if last.status == "running" and last.verdict is None:
+        return "wait for the run, or, if it was killed: corpusgate run (it goes on where it was)"
+    if last.status == "failed":
+        return "corpusgate doctor, then corpusgate run again: what is done is kept"
+    if last.verdict in (VerdictStatus.FAIL, VerdictStatus.UNDETERMINED):
+        return f"corpusgate report {last.run_id}"
+    if last.unexpected:
+        return f"corpusgate sql quarantine --run {last.run_id}"
+    return "corpusgate run, when the corpus has changed"
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,156 @@
+"""One document's way through the eleven stages."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import duckdb
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from tasks.errors import ConfigurationError
+from tasks.figures.catalogue import Catalogue
+from tasks.lake.layout import Lake
+from tasks.report.queries import connect, run_query
+from tasks.report.values import plain_text, shown_value
+
+MOST_CHUNKS = 30
+
+_PARTS = {"parse": "elements", "pii": "personal data spans", "chunk": "chunks", "embed": "vectors", "index": "rows"}
+_WORDS = {"ok": "ok", "dropped": "DROPPED", "quarantined": "QUARANTINED", "not reached": "not reached"}
+_STYLES = {"dropped": "yellow", "quarantined": "red", "not reached": "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A document's row of the plan, its eleven stages in order, its chunks, and whose duplicate it is, if any."""
+
+    run_id: str
+    document: dict[str, Any]
+    stages: tuple[dict[str, Any], ...]
+    chunks: tuple[dict[str, Any], ...]
+    duplicate_of: dict[str, Any] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> Trace:
+    """Finds a document by its id, the beginning of its id, or its path or URL, and follows it.
+
+    Raises:
+        ConfigurationError: no document of the run, or more than one, is meant.
+    """
+    with connect(lake, run_id, catalogue, figures=False) as connection:
+        document = _find(connection, run_id, name)
+        parameters = {"document_id": document["document_id"]}
+        kept = connection.sql(
+            """SELECT p.document_id, p.uri, d.kind, d.similarity
+               FROM dedup d JOIN documents p ON p.document_id = d.duplicate_of
+               WHERE d.document_id = $document_id AND d.decision = 'dropped'""",
+            params=parameters,
+        ).to_arrow_table()
+        return Trace(
+            run_id,
+            document,
+            tuple(run_query(connection, "one_document", parameters).to_pylist()),
+            tuple(run_query(connection, "chunks_of_document", parameters).to_pylist()),
+            next(iter(kept.to_pylist()), None),
+        )
+
+
+def print_trace(console: Console, trace: Trace) -> None:
+    """Prints the way as a tree: a branch per stage with its outcome, figures and file. Reads without colour."""
+    document = trace.document
+    console.print(Text(plain_text(document["uri"]), style="bold"), soft_wrap=True)
+    about = (
+        f"{document['document_id']} · class {document['doc_class']} · {document['cohort']} · "
+        f"source {document['source']} · run {trace.run_id}"
+    )
+    tree = Tree(Text(plain_text(about)))
+    for stage in trace.stages:
+        branch = tree.add(Text(_headline(stage), style=_STYLES.get(stage["outcome"], "")))
+        for line in _details(stage, trace.duplicate_of):
+            branch.add(Text(line))
+        if stage["stage"] == "chunk" and trace.chunks:
+            _add_chunks(branch, trace.chunks)
+    console.print(tree)
+    console.print(
+        f"The rows behind it: corpusgate sql one_document -p document_id={document['document_id']} "
+        f"--run {trace.run_id} --format json",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _find(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict[str, Any]:
+    found: list[dict[str, Any]] = (
+        connection.sql(
+            """SELECT * EXCLUDE (locator),
+                      CASE WHEN document_id = $name OR uri = $name THEN 0
+                           WHEN starts_with(document_id, $name) OR starts_with(document_id, 'doc-' || $name) THEN 1
+                           ELSE 2 END AS distance
+               FROM documents
+               WHERE distance < 2 OR ends_with(uri, '/' || $name)
+               ORDER BY distance, uri""",
+            params={"name": name},
+        )
+        .to_arrow_table()
+        .to_pylist()
+    )
+    nearest = [row for row in found if row["distance"] == found[0]["distance"]]
+    if len(nearest) == 1:
+        return {key: value for key, value in nearest[0].items() if key != "distance"}
+    if nearest:
+        several = ", ".join(f"{plain_text(row['uri'])} ({row['document_id']})" for row in nearest[:5])
+        raise ConfigurationError(
+            f"{len(nearest)} documents of run {run_id} match {name!r}", remedy=f"give the id of one of them: {several}"
+        )
+    raise ConfigurationError(
+        f"no document of run {run_id} matches {name!r}",
+        remedy="give its id, the beginning of it, or its path in the source; list them: "
+        'corpusgate sql "SELECT document_id, uri FROM documents"',
+    )
+
+
+def _headline(stage: dict[str, Any]) -> str:
+    outcome = stage["outcome"]
+    parts = [f"{stage['stage']:<12}{_WORDS.get(outcome, outcome)}"]
+    if outcome != "not reached":
+        parts.append("computed" if stage["computed"] else "kept from an earlier run")
+        if stage["seconds"] is not None:
+            parts.append(shown_value(stage["seconds"], "seconds"))
+    if stage["parts"] is not None:
+        parts.append(f"{stage['parts']} {_PARTS[stage['stage']]}")
+    if stage["reason"] and outcome != "ok":
+        parts.append(f"reason: {plain_text(stage['reason'])}")
+    return " · ".join(parts)
+
+
+def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None) -> list[str]:
+    lines = []
+    if stage["outcome"] == "quarantined" and stage["message"]:
+        lines += [plain_text(stage["message"]), f"what to do: {plain_text(stage['remedy'])}"]
+    if stage["stage"] == "dedup" and duplicate_of is not None:
+        similarity = duplicate_of["similarity"]
+        alike = "" if similarity is None else f", similarity {shown_value(similarity)}"
+        kept = f"{plain_text(duplicate_of['uri'])} ({duplicate_of['document_id']})"
+        lines.append(f"{duplicate_of['kind']} duplicate of {kept}{alike}")
+    if stage["figures"]:
+        lines.append(stage["figures"])
+    if stage["file"]:
+        lines.append(f"rows in {stage['file']}")
+    return lines
+
+
+def _add_chunks(branch: Tree, chunks: tuple[dict[str, Any], ...]) -> None:
+    for chunk in chunks[:MOST_CHUNKS]:
+        first, last = chunk["page_first"], chunk["page_last"]
+        pages = "" if first is None else f" · page {first}" if first == last else f" · pages {first} to {last}"
+        # Without the document id that every chunk id begins with.
+        name = plain_text(chunk["chunk_id"].partition("/")[2])
+        branch.add(Text(f"{name} · characters {chunk['start']} to {chunk['end']} · {chunk['tokens']} tokens{pages}"))
+    if len(chunks) > MOST_CHUNKS:
+        branch.add(Text(f"… and {len(chunks) - MOST_CHUNKS} more"))
