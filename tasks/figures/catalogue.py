@@ -2,10 +2,12 @@
 
 from functools import lru_cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import yaml
 from pydantic import BaseModel, ConfigDict
+
+Aggregation: TypeAlias = Literal["micro", "macro", "sum", "max", "min", "p50", "p95", "p99"]
 
 
 class Metric(BaseModel):
@@ -24,7 +26,7 @@ class Metric(BaseModel):
     unit: str
     range: tuple[float | None, float | None]
     direction: Literal["higher", "lower", "none"]
-    aggregation: tuple[str, ...]
+    aggregation: tuple[Aggregation, ...]
     per: Literal["document", "unit", "run"]
     empty: str
     missing_score: float | None

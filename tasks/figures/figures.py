@@ -1,39 +1,31 @@
 """Figures of a run: metric rows aggregated as the catalogue says, headline and by class, cohort and own slice."""
 
 import hashlib
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from schemas.figures import FIGURES
 from tasks.figures.catalogue import Catalogue, Metric
+from tasks.figures.samples import create_detail, document_samples
 from tasks.metrics.statistics import Interval, bootstrap_ratio, equal_values_interval, wilson
 
-_QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+Floats: TypeAlias = NDArray[np.float64]
+_Place: TypeAlias = tuple[str | None, ...]
 
-_DETAIL = """
-    CREATE OR REPLACE TEMP TABLE detail AS
-    SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, d.doc_class, d.cohort, m.document_id,
-           m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
-           CASE WHEN c.micro THEN m.numerator ELSE m.value END AS amount,
-           CASE WHEN c.micro THEN m.denominator ELSE 1.0 END AS weight,
-           m.value, m.numerator, m.denominator,
-           m.status::VARCHAR IN ('ok', 'missing')
-             AND CASE WHEN c.micro THEN m.denominator > 0 ELSE m.value IS NOT NULL END AS counts
-    FROM measures m
-    JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage IN (m.stage::VARCHAR, 'all')
-    LEFT JOIN documents d ON d.document_id = m.document_id
-    WHERE CASE c.per WHEN 'document' THEN m.unit_id IS NULL WHEN 'unit' THEN m.unit_id IS NOT NULL ELSE true END
-"""
+_PLACE = ("stage", "metric", "doc_class", "cohort", "slice_key", "slice_value")
+_QUANTILES = {"p50": 0, "p95": 1, "p99": 2}
 
 _GROUPS = """
     SELECT stage, metric, doc_class, cohort, slice_key, slice_value,
            sum(amount) FILTER (counts) AS amount, sum(weight) FILTER (counts) AS weight,
-           sum(value) FILTER (counts) AS total, max(value) FILTER (counts) AS highest,
-           min(value) FILTER (counts) AS lowest,
-           quantile_cont(value, [0.5, 0.95, 0.99]) FILTER (counts) AS quantiles,
+           sum(score) FILTER (counts) AS total, max(score) FILTER (counts) AS highest,
+           min(score) FILTER (counts) AS lowest,
+           quantile_cont(score, [0.5, 0.95, 0.99]) FILTER (counts) AS quantiles,
            sum(numerator) FILTER (counts) AS numerator, sum(denominator) FILTER (counts) AS denominator,
            count(*) FILTER (counts) AS items, count(DISTINCT document_id) FILTER (counts) AS documents,
            count(*) FILTER (status = 'missing') AS n_missing,
@@ -48,12 +40,14 @@ _GROUPS = """
     ORDER BY ALL
 """
 
-_SAMPLES = """
-    SELECT stage, metric, doc_class, cohort, slice_key, slice_value, document_id,
-           sum(amount) AS amount, sum(weight) AS weight
-    FROM detail JOIN catalogue c USING (metric)
-    WHERE counts AND c.sample AND c.stage IN (detail.stage, 'all')
-    GROUP BY ALL ORDER BY ALL
+_SPREADS = """
+    SELECT s.stage, s.metric, s.doc_class, s.cohort, s.slice_key, s.slice_value,
+           list(s.amount ORDER BY s.document_id) AS amounts, list(s.weight ORDER BY s.document_id) AS weights
+    FROM samples s JOIN catalogue c ON c.metric = s.metric AND c.stage IN (s.stage, 'all')
+    WHERE c.sample
+    GROUP BY GROUPING SETS ((s.stage, s.metric, s.slice_key, s.slice_value),
+                            (s.stage, s.metric, s.slice_key, s.slice_value, s.doc_class),
+                            (s.stage, s.metric, s.slice_key, s.slice_value, s.cohort))
 """
 
 
@@ -63,27 +57,54 @@ def run_figures(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> 
     Micro figures are sums over sums, so a document without a denominator weighs nothing; macro figures are means of
     values. Rows of status `missing` count with the score that the catalogue gives them, all other statuses are only
     counted. Sample figures get a 95 % interval: Wilson where every document is one trial, a bootstrap over documents
-    otherwise, a binomial bound where all documents agree.
+    otherwise, a binomial bound where all documents agree; a ratio of the run itself counts its denominator as trials.
+    Leaves the table `detail` on the connection.
     """
-    connection.register("catalogue", _catalogue_table(catalogue))
-    connection.execute(_DETAIL)
-    samples = _samples(connection)
+    create_detail(connection, catalogue)
+    spreads = dict(_spreads(connection))
     rows: list[dict[str, Any]] = []
     for group in connection.sql(_GROUPS).to_arrow_table().to_pylist():
         metric = catalogue.get(group["stage"], group["metric"])
         for aggregation in metric.aggregation:
-            rows.append(_figure(group, metric, aggregation, samples.get(_place(group))))
-    connection.unregister("catalogue")
+            rows.append(_figure(group, metric, aggregation, spreads.get(_place(group))))
     return pa.Table.from_pylist(rows, schema=FIGURES)
 
 
-def _figure(group: dict[str, Any], metric: Metric, aggregation: str, sample: tuple[Any, Any] | None) -> dict[str, Any]:
+def interval_of(metric: Metric, value: float, amounts: Floats, weights: Floats) -> Interval | None:
+    """The 95 % interval of a micro or macro figure from what each document adds to it; null where nothing weighs.
+
+    Where all documents agree a bootstrap would say "certain"; the rule of three then bounds what the documents that
+    were not seen may be, as far as the measure's range is bounded.
+    """
+    lowest, highest = metric.range
+    bounded = lowest == 0 and highest == 1
+    if bounded and np.all(weights == 1) and np.all((amounts == 0) | (amounts == 1)):
+        return wilson(float(amounts.sum()), float(len(amounts)))
+    interval = bootstrap_ratio(amounts, weights, seed=seed_of(metric))
+    if interval is not None and interval.low == interval.high and lowest is not None and highest is not None:
+        return equal_values_interval(value, len(amounts), lowest, highest)
+    return interval
+
+
+def seed_of(metric: Metric) -> int:
+    """The seed of a measure's resamples, so that a figure is the same alone as beside others and on a re-run."""
+    return int.from_bytes(hashlib.blake2b(f"{metric.stage}/{metric.id}".encode(), digest_size=4).digest(), "big")
+
+
+def _figure(
+    group: dict[str, Any], metric: Metric, aggregation: str, spread: tuple[Floats, Floats] | None
+) -> dict[str, Any]:
     value = _value(group, aggregation)
-    interval = None
-    if sample is not None and value is not None and aggregation in ("micro", "macro"):
-        interval = _interval(metric, value, *sample)
-    return {name: group.get(name) for name in FIGURES.names if name in group} | {
+    interval, items = None, group["items"]
+    if spread is not None and value is not None and aggregation in ("micro", "macro"):
+        interval = interval_of(metric, value, *spread)
+    if metric.per == "run" and aggregation == "micro" and value is not None:
+        items = int(group["weight"])
+        if metric.basis == "sample" and metric.range == (0, 1):
+            interval = wilson(group["amount"], group["weight"])
+    return {name: group[name] for name in FIGURES.names if name in group} | {
         "aggregation": aggregation,
+        "items": items,
         "value": value,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
@@ -95,63 +116,27 @@ def _value(group: dict[str, Any], aggregation: str) -> float | None:
         return None
     if aggregation in ("micro", "macro"):
         return float(group["amount"] / group["weight"]) if group["weight"] else None
-    if aggregation == "sum":
-        return float(group["total"])
-    if aggregation == "max":
-        return float(group["highest"])
-    if aggregation == "min":
-        return float(group["lowest"])
-    return float(group["quantiles"][list(_QUANTILES).index(aggregation)])
+    if aggregation in _QUANTILES:
+        return float(group["quantiles"][_QUANTILES[aggregation]])
+    return float(group[{"sum": "total", "max": "highest", "min": "lowest"}[aggregation]])
 
 
-def _interval(metric: Metric, value: float, amounts: Any, weights: Any) -> Interval | None:
-    lowest, highest = metric.range
-    bounded = lowest == 0 and highest == 1
-    if bounded and np.all(weights == 1) and np.all((amounts == 0) | (amounts == 1)):
-        return wilson(float(amounts.sum()), float(len(amounts)))
-    # The seed follows from the measure, so that a figure is the same alone as beside others and on a re-run.
-    seed = int.from_bytes(hashlib.blake2b(f"{metric.stage}/{metric.id}".encode(), digest_size=4).digest(), "big")
-    interval = bootstrap_ratio(amounts, weights, seed=seed)
-    if interval is not None and interval.low == interval.high and lowest is not None and highest is not None:
-        return equal_values_interval(value, len(amounts), lowest, highest)
-    return interval
+def _spreads(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[_Place, tuple[Floats, Floats]]]:
+    """Amount and weight per document of each sample figure."""
+    connection.register("samples", document_samples(connection))
+    table = connection.sql(_SPREADS).to_arrow_table().combine_chunks()
+    connection.unregister("samples")
+    places = table.select(list(_PLACE)).to_pylist()
+    amounts, weights = table.column("amounts"), table.column("weights")
+    for i, row in enumerate(places):
+        yield (
+            _place(row),
+            (
+                amounts[i].values.to_numpy(zero_copy_only=False).astype(np.float64),
+                weights[i].values.to_numpy(zero_copy_only=False).astype(np.float64),
+            ),
+        )
 
 
-def _samples(connection: duckdb.DuckDBPyConnection) -> dict[tuple[Any, ...], tuple[Any, Any]]:
-    """Amount and weight per document of each sample figure's group."""
-    collected: dict[tuple[Any, ...], tuple[list[float], list[float]]] = {}
-    for row in connection.sql(_SAMPLES).to_arrow_table().to_pylist():
-        for doc_class, cohort in {(None, None), (row["doc_class"], None), (None, row["cohort"])}:
-            place = _place(row | {"doc_class": doc_class, "cohort": cohort})
-            amounts, weights = collected.setdefault(place, ([], []))
-            amounts.append(row["amount"])
-            weights.append(row["weight"])
-    return {place: (np.asarray(a, float), np.asarray(w, float)) for place, (a, w) in collected.items()}
-
-
-def _place(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("stage", "metric", "doc_class", "cohort", "slice_key", "slice_value"))
-
-
-def _catalogue_table(catalogue: Catalogue) -> pa.Table:
-    return pa.Table.from_pylist(
-        [
-            {
-                "stage": metric.stage,
-                "metric": metric.id,
-                "per": metric.per,
-                "micro": "micro" in metric.aggregation,
-                "sample": metric.basis == "sample",
-            }
-            for metric in catalogue.metrics
-        ],
-        schema=pa.schema(
-            [
-                ("stage", pa.string()),
-                ("metric", pa.string()),
-                ("per", pa.string()),
-                ("micro", pa.bool_()),
-                ("sample", pa.bool_()),
-            ]
-        ),
-    )
+def _place(row: dict[str, Any]) -> _Place:
+    return tuple(row[name] for name in _PLACE)

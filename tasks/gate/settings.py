@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from schemas.names import StageName
 from tasks.globs import path_glob
@@ -36,11 +36,13 @@ class Rule(_Part):
 
     id: str = Field(pattern=r"^[a-z0-9_.-]+$", description="Name of the rule.")
     stage: StageName = Field(description="The stage whose measure is judged.")
-    metric: str = Field(description="Id of a measure in the catalogue.")
+    metric: str = Field(description="Id of a measure in the catalogue; for `drift`, of a feature (see `drift`).")
     aggregation: str | None = Field(default=None, description="Which aggregate; the measure's first where absent.")
-    kind: Literal["floor", "ceiling", "equal", "guard", "proof"] = Field(
-        description="floor, ceiling, equal: against `threshold`; guard: no demonstrated loss against the baseline "
-        "beyond `max_loss`; proof: the whole interval must clear `threshold` or stay inside `max_loss`."
+    kind: Literal["floor", "ceiling", "equal", "guard", "proof", "drift"] = Field(
+        description="floor, ceiling: the figure may not be shown to lie below, above `threshold` (a census: may not "
+        "lie there); equal: it must be `threshold`; guard: no demonstrated loss against the baseline beyond "
+        "`max_loss`; proof: the whole interval must clear `threshold` or stay inside `max_loss`; drift: new and "
+        "changed documents must not differ from the live ones of their class by an effect of `threshold` (0 to 1)."
     )
     threshold: float | None = Field(default=None, description="The bound, in the measure's unit.")
     max_loss: float | None = Field(default=None, ge=0, description="Allowed loss against the baseline, absolute.")
@@ -48,6 +50,24 @@ class Rule(_Part):
     severity: Literal["fail", "warn"] = Field(default="fail", description="What a broken rule does to the verdict.")
     required: bool = Field(default=False, description="Whether missing data blocks as undetermined.")
     min_items: int = Field(default=1, ge=1, description="Fewer items than this: undetermined.")
+
+    @property
+    def limit(self) -> float:
+        """The bound that the rule holds, whichever it has: `threshold` or `max_loss`."""
+        return self.threshold if self.threshold is not None else self.max_loss or 0.0
+
+    @model_validator(mode="after")
+    def _has_its_bound(self) -> "Rule":
+        bounds = {
+            "guard": self.max_loss is not None and self.threshold is None,
+            "proof": (self.max_loss is None) != (self.threshold is None),
+        }.get(self.kind, self.threshold is not None and self.max_loss is None)
+        if not bounds:
+            needed = {"guard": "`max_loss` alone", "proof": "either `threshold` or `max_loss`"}
+            raise ValueError(f"rule {self.id!r} of kind {self.kind} needs {needed.get(self.kind, '`threshold` alone')}")
+        if self.kind == "drift" and self.slice != "class":
+            raise ValueError(f"rule {self.id!r}: drift is judged by class; write `slice: class`")
+        return self
 
 
 class GateSettings(_Part):

@@ -1,0 +1,81 @@
+"""Metric rows as the catalogue weighs them: one amount and one weight per document, ready to be summed or resampled."""
+
+import duckdb
+import pyarrow as pa
+
+from tasks.figures.catalogue import Catalogue
+
+_DETAIL = """
+    CREATE OR REPLACE TEMP TABLE detail AS
+    SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version, m.label_digest,
+           d.doc_class, d.cohort, m.document_id,
+           m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
+           m.numerator, m.denominator,
+           CASE WHEN m.status::VARCHAR = 'missing' THEN coalesce(m.value, c.missing_score) ELSE m.value END AS score,
+           CASE WHEN c.micro THEN m.numerator ELSE score END AS amount,
+           CASE WHEN c.micro THEN m.denominator ELSE 1.0 END AS weight,
+           m.status::VARCHAR IN ('ok', 'missing')
+             AND CASE WHEN c.micro THEN m.denominator > 0 ELSE score IS NOT NULL END AS counts
+    FROM measures m
+    JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage IN (m.stage::VARCHAR, 'all')
+    LEFT JOIN documents d ON d.document_id = m.document_id
+    WHERE CASE c.per WHEN 'document' THEN m.unit_id IS NULL
+                     WHEN 'unit' THEN m.unit_id IS NOT NULL OR (m.value IS NULL AND m.denominator IS NULL)
+                     ELSE true END
+"""
+
+_SAMPLES = """
+    SELECT d.stage, d.metric, d.slice_key, d.slice_value, d.document_id,
+           any_value(d.doc_class) AS doc_class, any_value(d.cohort) AS cohort,
+           min(d.metric_version) AS metric_version, min(d.label_digest) AS label_digest,
+           sum(d.amount) AS amount, sum(d.weight) AS weight
+    FROM detail d
+    WHERE d.counts AND d.document_id IS NOT NULL
+    GROUP BY d.stage, d.metric, d.slice_key, d.slice_value, d.document_id
+    ORDER BY ALL
+"""
+
+
+def create_detail(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
+    """Makes the tables `catalogue` and `detail` from the views `measures` and `documents` of a connection.
+
+    `detail` holds the metric rows of the kind that the catalogue aggregates (documents, units or the run), so that a
+    document and its parts never enter one figure; a document's row that only says why it has no units stays, to be
+    counted. `amount` over `weight` is a row's part of the figure: numerator and
+    denominator of a micro figure, value and 1 of any other. `counts` says whether the row enters it at all.
+    """
+    connection.register("catalogue_rows", _catalogue_table(catalogue))
+    connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
+    connection.unregister("catalogue_rows")
+    connection.execute(_DETAIL)
+
+
+def document_samples(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """One row per measure, own slice and document that counts, with its summed `amount` and `weight`.
+
+    Needs `create_detail` on the same connection.
+    """
+    return connection.sql(_SAMPLES).to_arrow_table()
+
+
+def _catalogue_table(catalogue: Catalogue) -> pa.Table:
+    rows = [
+        {
+            "stage": metric.stage,
+            "metric": metric.id,
+            "per": metric.per,
+            "micro": "micro" in metric.aggregation,
+            "sample": metric.basis == "sample",
+            "missing_score": metric.missing_score,
+        }
+        for metric in catalogue.metrics
+    ]
+    kinds = {
+        "stage": pa.string(),
+        "metric": pa.string(),
+        "per": pa.string(),
+        "micro": pa.bool_(),
+        "sample": pa.bool_(),
+        "missing_score": pa.float64(),
+    }
+    return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items())))

@@ -1,0 +1,57 @@
+"""The run's own books: at every stage, documents in = out + quarantined + dropped, and what goes out comes in next."""
+
+import duckdb
+
+from schemas.names import Cohort, Outcome, StageName
+from schemas.verdict import Finding, FindingOutcome
+
+RULE = "accounting"
+"""Always on: figures over documents that got lost on the way would be figures of something else."""
+
+_QUERY = """
+    WITH expected AS ({expected}), here AS (SELECT document_id, outcome, file FROM {p}locations WHERE stage = '{stage}')
+    SELECT (SELECT count(*) FROM expected),
+           (SELECT count(*) FROM expected ANTI JOIN here USING (document_id)),
+           (SELECT count(*) FROM here ANTI JOIN expected USING (document_id)),
+           (SELECT count(*) - count(DISTINCT document_id) FROM here),
+           (SELECT count(*) FROM here WHERE outcome NOT IN ({outcomes}) OR (outcome = '{ok}' AND file IS NULL))
+"""
+
+
+def account(connection: duckdb.DuckDBPyConnection, prefix: str = "") -> list[Finding]:
+    """One finding per stage from the views `documents` and `locations`; `value` counts the documents in disorder."""
+    return [_of_stage(connection, stage, previous, prefix) for previous, stage in _steps()]
+
+
+def _steps() -> list[tuple[StageName | None, StageName]]:
+    stages = list(StageName)
+    return list(zip([None, *stages[:-1]], stages, strict=True))
+
+
+def _of_stage(
+    connection: duckdb.DuckDBPyConnection, stage: StageName, previous: StageName | None, prefix: str
+) -> Finding:
+    expected = (
+        f"SELECT document_id FROM {prefix}documents WHERE cohort <> '{Cohort.DELETED}'"  # noqa: S608
+        if previous is None
+        else f"SELECT document_id FROM {prefix}locations WHERE stage = '{previous}' AND outcome = '{Outcome.OK}'"  # noqa: S608
+    )
+    outcomes = ", ".join(f"'{outcome}'" for outcome in Outcome)
+    query = _QUERY.format(expected=expected, p=prefix, stage=stage, outcomes=outcomes, ok=Outcome.OK)
+    total, lost, extra, twice, unclear = connection.sql(query).fetchall()[0]
+    wrong = lost + extra + twice + unclear
+    kinds = {"lost": lost, "from nowhere": extra, "counted twice": twice, "without a clear outcome": unclear}
+    told = ", ".join(f"{count} {name}" for name, count in kinds.items() if count)
+    came_from = "the plan" if previous is None else previous
+    return Finding(
+        rule=RULE,
+        stage=stage.value,
+        metric=RULE,
+        aggregation="sum",
+        severity="fail",
+        outcome=FindingOutcome.BROKEN if wrong else FindingOutcome.OK,
+        message=told or f"all {total} documents that came from {came_from} are accounted for",
+        value=float(wrong),
+        items=total,
+        threshold=0.0,
+    )

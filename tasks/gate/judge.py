@@ -1,0 +1,103 @@
+"""Judging a run: reads the lake, decides by the rules, writes nothing."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+
+from schemas.verdict import Verdict
+from tasks.errors import ConfigurationError, RunError
+from tasks.figures.catalogue import Catalogue
+from tasks.figures.figures import run_figures
+from tasks.figures.samples import document_samples
+from tasks.gate.accounting import account
+from tasks.gate.blame import blame_documents, mark_consequences
+from tasks.gate.decide import Measured, decide, status_of
+from tasks.gate.drift import decide_drift, feature_values
+from tasks.gate.features import FEATURES
+from tasks.gate.rules import rules_in_force
+from tasks.gate.settings import GateSettings
+from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
+from tasks.lake.views import connect_run
+
+
+def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue) -> Verdict:
+    """Judges a run by its rules, against what was live when it was planned and against the pinned anchor.
+
+    Raises:
+        ConfigurationError: a rule names what does not exist, or the anchor is no run of this lake.
+        RunError: the baseline's records are gone.
+    """
+    rules = rules_in_force(settings, catalogue)
+    runs = Runs(lake)
+    manifest = runs.manifest(run_id)
+    baseline: str | None = manifest.get("baseline_run")
+    anchor = _anchor(runs, settings.anchor)
+    connection = connect_run(lake, run_id)
+    run = _measured(connection, catalogue)
+    live = _measured_run(lake, baseline, catalogue)
+    baselines = {"live": live}
+    if anchor is not None:
+        baselines["anchor"] = live if anchor == baseline else _measured_run(lake, anchor, catalogue)
+
+    drift_rules = [rule for rule in rules if rule.kind == "drift"]
+    values = None
+    if baseline is not None:
+        connect_run(lake, baseline, prefix="live_", connection=connection)
+        values = {
+            rule.id: feature_values(connection, FEATURES[rule.stage, rule.metric], "", "live_") for rule in drift_rules
+        }
+    found = [*account(connection), *decide(rules, catalogue, run, baselines), *decide_drift(drift_rules, values)]
+    findings, blames = mark_consequences(found)
+    candidate = manifest.get("candidate")
+    return Verdict(
+        status=status_of(findings),
+        run_id=run_id,
+        candidate=candidate,
+        baseline=baseline,
+        anchor=anchor,
+        digests={
+            "gold": manifest.get("gold_digest"),
+            "rules": _digest([rule.model_dump(mode="json") for rule in rules]),
+            "code": manifest.get("code_version"),
+            "candidate": _digest(candidate) if candidate else None,
+            "configuration": manifest.get("configuration_digest"),
+        },
+        reasons=tuple(findings),
+        blame=(*blames, *blame_documents(rules, catalogue, run, live)),
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _anchor(runs: Runs, name: str | None) -> str | None:
+    if name is None:
+        return None
+    try:
+        return runs.resolve(name)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"gate.anchor: {error}", remedy=error.remedy) from error
+
+
+def _measured_run(lake: Lake, run_id: str | None, catalogue: Catalogue) -> Measured | None:
+    if run_id is None:
+        return None
+    if not (lake.run(run_id) / "locations.parquet").exists():
+        raise RunError(
+            f"the records of run {run_id}, the baseline, are gone from {lake.runs}",
+            remedy="restore the folder of that run, or roll back to a generation whose run is kept",
+        )
+    return _measured(connect_run(lake, run_id), catalogue)
+
+
+def _measured(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> Measured:
+    figures = run_figures(connection, catalogue)
+    return Measured(figures, document_samples(connection))
+
+
+def _digest(value: Mapping[str, Any] | list[Any]) -> str:
+    data = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return hashlib.sha256(data.encode()).hexdigest()

@@ -1,0 +1,88 @@
+"""The rules in force: those that ship, replaced, added to and disabled by the configuration."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+import yaml
+from pydantic import TypeAdapter
+
+from tasks.errors import ConfigurationError
+from tasks.figures.catalogue import Catalogue
+from tasks.gate.features import FEATURES
+from tasks.gate.settings import GateSettings, Rule
+
+_BROAD_SLICES = ("all", "class", "cohort")
+
+
+@lru_cache(maxsize=1)
+def default_rules() -> tuple[Rule, ...]:
+    """The rules that ship with the project (`data_contracts/gate.yaml`)."""
+    text = files("data_contracts").joinpath("gate.yaml").read_text(encoding="utf-8")
+    return TypeAdapter(tuple[Rule, ...]).validate_python(yaml.safe_load(text))
+
+
+def rules_in_force(
+    settings: GateSettings, catalogue: Catalogue, defaults: Sequence[Rule] | None = None
+) -> tuple[Rule, ...]:
+    """Default rules and the configuration's own, in a stable order.
+
+    Raises:
+        ConfigurationError: a rule names a measure, aggregation or slice that does not exist, two of the
+            configuration's rules share an id, or `disabled` names no rule.
+    """
+    shipped = default_rules() if defaults is None else defaults
+    own = [rule.id for rule in settings.rules]
+    if len(set(own)) != len(own):
+        twice = sorted({name for name in own if own.count(name) > 1})
+        raise ConfigurationError(f"gate.rules: {', '.join(twice)} stands there twice", remedy="give each rule its id")
+    merged = {rule.id: rule for rule in (*shipped, *settings.rules)}
+    unknown = sorted(set(settings.disabled) - merged.keys())
+    if unknown:
+        raise ConfigurationError(
+            f"gate.disabled: there is no rule {', '.join(unknown)}",
+            remedy=f"the rules are: {', '.join(sorted(merged))}",
+        )
+    rules = tuple(rule for name, rule in merged.items() if name not in settings.disabled)
+    for rule in rules:
+        _check(rule, catalogue)
+    return rules
+
+
+def _check(rule: Rule, catalogue: Catalogue) -> None:
+    if rule.kind == "drift":
+        if (rule.stage, rule.metric) not in FEATURES:
+            known = ", ".join(f"{stage} {name}" for stage, name in FEATURES)
+            raise ConfigurationError(
+                f"gate rule {rule.id!r}: drift has no feature {rule.metric!r} of stage {rule.stage}",
+                remedy=f"the features are: {known}",
+            )
+        return
+    try:
+        metric = catalogue.get(rule.stage, rule.metric)
+    except KeyError:
+        known = ", ".join(sorted(metric.id for metric in catalogue.of_stage(rule.stage)))
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: the catalogue has no measure {rule.metric!r} of stage {rule.stage}",
+            remedy=f"the measures of {rule.stage} are: {known}",
+        ) from None
+    if rule.aggregation is not None and rule.aggregation not in metric.aggregation:
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: {rule.metric} is not aggregated as {rule.aggregation!r}",
+            remedy=f"it has: {', '.join(metric.aggregation)}",
+        )
+    if rule.slice not in _BROAD_SLICES and rule.slice not in metric.slices:
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: {rule.metric} has no slice {rule.slice!r}",
+            remedy=f"it has: {', '.join((*_BROAD_SLICES, *metric.slices))}",
+        )
+    if metric.direction == "none" and (rule.kind == "guard" or rule.max_loss is not None):
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: {rule.metric} has no better or worse, so there is no loss to guard against",
+            remedy="use a floor, a ceiling or a drift rule",
+        )
+    if rule.kind == "proof" and rule.threshold is not None and metric.direction == "none":
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: {rule.metric} has no better or worse, so it is not known which side to clear",
+            remedy="use a floor or a ceiling",
+        )
