@@ -5,9 +5,7 @@ never reads or writes the user's own Prefect profile. Starting takes 6 s, 13 s w
 to a minute was seen on a loaded machine. Prefect's tables are a view for people; the lake is the system of record.
 """
 
-import contextlib
 import os
-import queue
 import socket
 import subprocess
 import sys
@@ -151,19 +149,18 @@ def _running(home: Path, *, ui: bool) -> Iterator[tuple["subprocess.Popen[bytes]
 def _end_delivery() -> None:
     """Ends Prefect's services that deliver events and logs, so that the next server gets services of its own.
 
-    What they cannot deliver within 5 s is given up. Left alone they would try for 7 s per event against a server
-    that is gone, and keep the process from exiting for as long as that takes (an hour for 200 task runs).
+    What they cannot deliver within 5 s is given up. Left alone, they would try again and again against a server
+    that is gone, 7 s per event and a minute per log, and keep the process from exiting until they are through.
     """
     from prefect.events.worker import EventsWorker
 
-    # All of Prefect's queue services share one registry.
+    # All of Prefect's queue services share one registry; stopping a service makes it forget its task.
     services = tuple(EventsWorker._instances.values())  # type: ignore[misc]
+    running = [(service._loop, service._task) for service in services]
     EventsWorker.drain_all(timeout=DELIVER_SECONDS)
-    for service in services:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                service._queue.get_nowait()
-        service._queue.put_nowait(None)  # the end mark, which was in the queue too
+    for loop, task in running:
+        if loop is not None and task is not None:
+            loop.call_soon_threadsafe(task.cancel)
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
