@@ -13,6 +13,9 @@ from tasks.errors import ConfigurationError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_WIDTH_ELSEWHERE = 120
+"""Columns where output goes to a file or a pipe."""
+
 RunOption = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, the beginning of one, or `last`.")]
 
 
@@ -86,11 +89,12 @@ def trace(
     from tasks.report.trace import print_trace, read_trace
 
     _, lake = existing_lake(config)
-    found = read_trace(lake, Runs(lake).resolve(run_id), document, load_catalogue())
+    catalogue = load_catalogue()
+    found = read_trace(lake, Runs(lake).resolve(run_id), document, catalogue)
     if as_json:
         _write_json(found.to_json())
     else:
-        print_trace(_console(), found)
+        print_trace(_console(), found, catalogue)
 
 
 def compare(
@@ -119,7 +123,7 @@ def compare(
     with connect_two(lake, first, second, load_catalogue()) as connection:
         rows = run_query(connection, "two_runs", {"stage": stage, "changed_only": "false" if everything else "true"})
     if as_json:
-        _write_json({"run_a": first, "run_b": second, "figures": rows.to_pylist()})
+        _write_json({"run_a": first, "run_b": second, "figures": rows.to_pylist(maps_as_pydicts="strict")})
         return
     console = _console()
     console.print(f"a = run {first}, b = run {second}", highlight=False)
@@ -190,7 +194,7 @@ def graph() -> None:
 
 
 def _console() -> Console:
-    return Console(highlight=False)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_ELSEWHERE)
 
 
 def _write_json(value: Any) -> None:
@@ -220,7 +224,7 @@ def _give_out(rows: "pa.Table", output: str) -> None:
     elif output == "csv":
         _write_csv(rows)
     elif output == "json":
-        _write_json(rows.to_pylist())
+        _write_json(rows.to_pylist(maps_as_pydicts="strict"))
     else:
         import pyarrow.parquet as pq
 
@@ -238,33 +242,48 @@ def _write_csv(rows: "pa.Table") -> None:
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(rows.column_names)
-    for row in rows.to_pylist():
+    for row in rows.to_pylist(maps_as_pydicts="strict"):
         writer.writerow(["" if value is None else value for value in row.values()])
 
 
 def _print_table(console: Console, rows: "pa.Table") -> None:
-    """A plain table, as wide as its content where output is no terminal, so that nothing is cut in a pipe or log."""
+    """A plain table; on a terminal too narrow for it a block per row, so that nothing is folded beyond reading.
+
+    In a pipe or a file it is as wide as its content.
+    """
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
+    cells = [{name: _shown(value) for name, value in row.items()} for row in rows.to_pylist(maps_as_pydicts="strict")]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for field in rows.schema:
+        table.add_column(Text(field.name), justify="right" if _is_number(field.type) else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(value) for value in row.values()))
+    unbounded = Console(width=100_000)
+    needed = Measurement.get(unbounded, unbounded.options, table).maximum
+    if not console.is_terminal:
+        console = Console(highlight=False, width=max(_WIDTH_ELSEWHERE, needed), file=sys.stdout)
+    if needed <= console.width:
+        console.print(table)
+    else:
+        width = max(len(name) for name in rows.column_names)
+        for row in cells:
+            for name, value in row.items():
+                console.print(Text(f"{name:<{width}}  {value}"), soft_wrap=True)
+            console.print()
+    console.print(f"{rows.num_rows} row{'' if rows.num_rows == 1 else 's'}", markup=False)
+
+
+def _shown(value: Any) -> str:
     from tasks.report.values import NOTHING, plain_text, shown_value
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    numeric = [not rows.num_rows or _is_number(field.type) for field in rows.schema]
-    for name, right in zip(rows.column_names, numeric, strict=True):
-        table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
-    for row in rows.to_pylist():
-        cells = []
-        for value in row.values():
-            if isinstance(value, float):
-                cells.append(Text(shown_value(value)))
-            else:
-                cells.append(Text(NOTHING if value is None else plain_text(str(value))))
-        table.add_row(*cells)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=max(80, console.measure(table).maximum), file=sys.stdout)
-    console.print(table)
-    console.print(f"{rows.num_rows} row{'' if rows.num_rows == 1 else 's'}", markup=False)
+    if isinstance(value, float):
+        return shown_value(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    return NOTHING if value is None else plain_text(str(value))
 
 
 def _is_number(kind: "pa.DataType") -> bool:

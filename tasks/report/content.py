@@ -34,22 +34,8 @@ HEADLINES: Mapping[StageName, tuple[str, ...]] = {
 SURVIVAL = "evidence_survival"
 
 _BOOKKEEPING = frozenset({"rows_in", "rows_out", "seconds", "quarantined", "unexpected_quarantine", "dropped"})
-_SEVERITY = (
-    FindingOutcome.OK,
-    FindingOutcome.FIRST_RUN,
-    FindingOutcome.NOT_APPLICABLE,
-    FindingOutcome.UNDETERMINED,
-    FindingOutcome.DRIFTED,
-    FindingOutcome.REGRESSED,
-    FindingOutcome.BROKEN,
-)
-_JUDGED = {
-    FindingOutcome.OK: "held",
-    FindingOutcome.UNDETERMINED: "undetermined",
-    FindingOutcome.DRIFTED: "drifted",
-    FindingOutcome.REGRESSED: "regressed",
-    FindingOutcome.BROKEN: "broken",
-}
+_JUDGEMENTS = ("", "held", "undetermined", "warning", "drifted", "regressed", "broken")
+"""What rules say of a figure, from mildest to gravest; empty where no rule could judge it."""
 
 _COUNTS = ("missing", "invalid", "not_applicable", "stale_label", "lost_upstream")
 
@@ -223,17 +209,22 @@ def _place(figure: dict[str, Any]) -> tuple[Any, ...]:
     return figure["stage"], figure["metric"], figure["aggregation"], *sliced, figure["doc_class"], figure["cohort"]
 
 
+def _judgement(finding: Finding) -> str:
+    if finding.violated:
+        return finding.outcome.value if finding.severity == "fail" else "warning"
+    return {FindingOutcome.OK: "held", FindingOutcome.UNDETERMINED: "undetermined"}.get(finding.outcome, "")
+
+
 def _outcomes(findings: Iterable[Finding]) -> dict[tuple[Any, ...], str]:
-    """The gravest outcome of the rules over each figure."""
-    gravest: dict[tuple[Any, ...], FindingOutcome] = {}
+    """The gravest judgement of the rules over each figure."""
+    gravest: dict[tuple[Any, ...], str] = {}
     for finding in findings:
         doc_class = finding.slice_value if finding.slice_key == "class" else None
         cohort = finding.slice_value if finding.slice_key == "cohort" else None
         sliced = (finding.slice_key, finding.slice_value)
         place = (finding.stage, finding.metric, finding.aggregation, *sliced, doc_class, cohort)
-        before = gravest.get(place, FindingOutcome.OK)
-        gravest[place] = max(before, finding.outcome, key=_SEVERITY.index)
-    return {place: _JUDGED.get(outcome, "") for place, outcome in gravest.items()}
+        gravest[place] = max(gravest.get(place, ""), _judgement(finding), key=_JUDGEMENTS.index)
+    return gravest
 
 
 def _headline_lines(
@@ -295,11 +286,11 @@ def _passage(
            FROM locations l JOIN documents d USING (document_id) GROUP BY ALL"""
     ).fetchall()
     counts = {(doc_class, stage): tuple(rest) for doc_class, stage, *rest in rows}
-    worst: dict[tuple[str, str], FindingOutcome] = {}
+    worst: dict[tuple[str, str], str] = {}
     for finding in findings:
         if finding.slice_key == "class" and finding.slice_value is not None:
             place = (finding.slice_value, finding.stage)
-            worst[place] = max(worst.get(place, FindingOutcome.OK), finding.outcome, key=_SEVERITY.index)
+            worst[place] = max(worst.get(place, ""), _judgement(finding), key=_JUDGEMENTS.index)
     known = sorted({doc_class for doc_class, _ in counts} | set(classes))
     for doc_class in known:
         cells = []
@@ -307,10 +298,8 @@ def _passage(
             n, n_out, failed, dropped = counts.get((doc_class, str(stage)), (0, 0, 0, 0))
             text = NOTHING if not n else f"{n}" if n == n_out else f"{n} → {n_out}"
             lost = [f"{count} {word}" for count, word in ((failed, "quarantined"), (dropped, "dropped")) if count]
-            outcome = worst.get((doc_class, str(stage)))
-            cells.append(
-                (text + (f" ({', '.join(lost)})" if lost else ""), _JUDGED.get(outcome, "") if outcome else "")
-            )
+            said = text + (f" ({', '.join(lost)})" if lost else "")
+            cells.append((said, worst.get((doc_class, str(stage)), "")))
         yield doc_class, tuple(cells)
 
 
@@ -338,6 +327,8 @@ def _facts(
         yield "Pinned anchor", f"run {verdict.anchor}"
     if manifest.get("promoted_at"):
         yield "Index", f"promoted {shown_time(manifest['promoted_at'])}"
+    elif verdict.candidate is None and verdict.baseline is None:
+        yield "Index", "no candidate: there was nothing to index"
     elif verdict.candidate is None:
         yield "Index", "no candidate: live already holds exactly these documents"
     elif verdict.allows_promotion:

@@ -80,7 +80,7 @@ def print_status(console: Console, status: Status) -> None:
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("run", "verdict", "started", "documents"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, no_wrap=name != "documents")
     table.add_column("quarantined", justify="right")
     table.add_column("", overflow="fold")
     for line in status.runs:

@@ -54,13 +54,13 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> Trac
         return Trace(
             run_id,
             document,
-            tuple(run_query(connection, "one_document", parameters).to_pylist()),
+            tuple(run_query(connection, "one_document", parameters).to_pylist(maps_as_pydicts="strict")),
             tuple(run_query(connection, "chunks_of_document", parameters).to_pylist()),
             next(iter(kept.to_pylist()), None),
         )
 
 
-def print_trace(console: Console, trace: Trace) -> None:
+def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
     """Prints the way as a tree: a branch per stage with its outcome, figures and file. Reads without colour."""
     document = trace.document
     console.print(Text(plain_text(document["uri"]), style="bold"), soft_wrap=True)
@@ -71,7 +71,7 @@ def print_trace(console: Console, trace: Trace) -> None:
     tree = Tree(Text(plain_text(about)))
     for stage in trace.stages:
         branch = tree.add(Text(_headline(stage), style=_STYLES.get(stage["outcome"], "")))
-        for line in _details(stage, trace.duplicate_of):
+        for line in _details(stage, trace.duplicate_of, catalogue):
             branch.add(Text(line))
         if stage["stage"] == "chunk" and trace.chunks:
             _add_chunks(branch, trace.chunks)
@@ -129,7 +129,7 @@ def _headline(stage: dict[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None) -> list[str]:
+def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalogue: Catalogue) -> list[str]:
     lines = []
     if stage["outcome"] == "quarantined" and stage["message"]:
         lines += [plain_text(stage["message"]), f"what to do: {plain_text(stage['remedy'])}"]
@@ -138,11 +138,15 @@ def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None) -> list
         alike = "" if similarity is None else f", similarity {shown_value(similarity)}"
         kept = f"{plain_text(duplicate_of['uri'])} ({duplicate_of['document_id']})"
         lines.append(f"{duplicate_of['kind']} duplicate of {kept}{alike}")
-    if stage["figures"]:
-        lines.append(stage["figures"])
+    if figures := stage["figures"]:
+        lines.append(", ".join(f"{name} {_value(catalogue, stage['stage'], name, v)}" for name, v in figures.items()))
     if stage["file"]:
         lines.append(f"rows in {stage['file']}")
     return lines
+
+
+def _value(catalogue: Catalogue, stage: str, metric: str, value: float) -> str:
+    return shown_value(value, catalogue.get(stage, metric).unit)
 
 
 def _add_chunks(branch: Tree, chunks: tuple[dict[str, Any], ...]) -> None:

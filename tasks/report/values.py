@@ -18,6 +18,8 @@ def shown_value(value: float | None, unit: str = "ratio") -> str:
     ('0.988', '–', '12,345', '0.0004')
     >>> shown_value(93.25, "seconds"), shown_value(2_500_000, "bytes"), shown_value(1.0), shown_value(0.99987)
     ('93.2 s', '2.5 MB', '1', '0.9999')
+    >>> shown_value(0.0421, "seconds"), shown_value(7200.0, "seconds"), shown_value(0.00002, "seconds")
+    ('42 ms', '2.0 h', '<1 ms')
     """
     if value is None:
         return NOTHING
@@ -102,7 +104,11 @@ def _seconds(value: float) -> str:
         return f"{value / 86_400:.1f} days"
     if abs(value) >= 7_200:
         return f"{value / 3_600:.1f} h"
-    return f"{value:.1f} s" if abs(value) >= 10 else f"{value:.3g} s"
+    if abs(value) >= 10:
+        return f"{value:.1f} s"
+    if abs(value) >= 1 or value == 0:
+        return f"{value:.3g} s"
+    return f"{value * 1000:.0f} ms" if abs(value) >= 0.001 else "<1 ms"
 
 
 def _bytes(value: float) -> str:

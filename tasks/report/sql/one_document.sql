@@ -13,9 +13,10 @@ WITH parts AS (
     FROM measures m JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage = m.stage::VARCHAR
     WHERE m.document_id = $document_id AND m.slice_key IS NULL
       AND (c.per = 'unit') = (m.unit_id IS NOT NULL)
+      AND m.metric NOT IN ('seconds', 'quarantined', 'unexpected_quarantine', 'dropped')  -- said in other columns
     GROUP BY ALL HAVING avg(m.value) IS NOT NULL
 ), figures_of_stage AS (
-    SELECT stage, string_agg(metric || ' ' || round(value, 3), ', ' ORDER BY metric) AS figures
+    SELECT stage, map(list(metric ORDER BY metric), list(value ORDER BY metric)) AS figures
     FROM figures_of_document GROUP BY stage
 ), seconds AS (
     SELECT stage::VARCHAR AS stage, max(value) AS seconds FROM measures
