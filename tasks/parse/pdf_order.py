@@ -6,8 +6,8 @@ from statistics import median
 
 from tasks.parse.pdf_lines import Line, merged, rows_of, union
 
-_MOST_CROSSING = 0.25
-"""Share of lines (titles, wide captions) that may cross a gutter."""
+_FEW_CROSSING, _MOST_CROSSING = 0.1, 0.25
+"""Shares of lines (titles, wide captions) that may cross a gutter: with few, columns go before strips."""
 
 _MOST_DEPTH = 6
 
@@ -17,11 +17,17 @@ def reading_order(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
 
     Runs that stand beside one another inside a column are joined to one line. A gutter is an x that few lines cross,
     that has running text on both sides, side by side over most of the height; columns of short runs (a list's
-    numbers, a table's cells) make no gutter.
+    numbers, a table's cells) make no gutter. Where none is clear over the whole height, the page is cut across
+    at its widest empty strip, and each part has its own columns.
     """
     if not lines:
         return []
-    gutter = _gutter(lines) if depth < _MOST_DEPTH else None
+    deep = depth >= _MOST_DEPTH
+    gutter = None if deep else _gutter(lines, _FEW_CROSSING)
+    if gutter is None and not deep and (parts := _cut_across(lines)):
+        return [group for part in parts for group in reading_order(part, depth + 1)]
+    if gutter is None and not deep:
+        gutter = _gutter(lines, _MOST_CROSSING)
     if gutter is None:
         return [[merged(row) for row in rows_of(lines)]]
     groups: list[list[Line]] = []
@@ -34,13 +40,28 @@ def reading_order(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
             spanning.append(line)
         else:
             if band or not _beside(line, spanning):
-                groups += [[merged(row) for row in rows_of(spanning)]] if spanning else []
+                groups += reading_order(spanning, depth + 1)
                 spanning = []
                 band.append(line)
             else:
                 spanning.append(line)
-    groups += [[merged(row) for row in rows_of(spanning)]] if spanning else []
+    groups += reading_order(spanning, depth + 1)
     return groups + _columns(band, gutter, depth)
+
+
+def _cut_across(lines: Sequence[Line]) -> tuple[list[Line], list[Line]] | None:
+    """The lines above and below the widest empty strip over the whole width; null where none is a line high."""
+    if len(lines) < 16:
+        return None
+    ordered = sorted(lines, key=lambda line: line.box[1])
+    bottom, best, place = ordered[0].box[3], 0.0, 0
+    for i, line in enumerate(ordered[1:], start=1):
+        if line.box[1] - bottom > best:
+            best, place = line.box[1] - bottom, i
+        bottom = max(bottom, line.box[3])
+    if best < 0.8 * median(line.size for line in lines):
+        return None
+    return ordered[:place], ordered[place:]
 
 
 def _beside(line: Line, spanning: Sequence[Line]) -> bool:
@@ -53,7 +74,7 @@ def _columns(band: Sequence[Line], gutter: float, depth: int) -> list[list[Line]
     return reading_order(left, depth + 1) + reading_order(right, depth + 1)
 
 
-def _gutter(lines: Sequence[Line]) -> float | None:
+def _gutter(lines: Sequence[Line], most_crossing: float) -> float | None:
     if len(lines) < 8:
         return None
     starts, ends = sorted(line.box[0] for line in lines), sorted(line.box[2] for line in lines)
@@ -67,7 +88,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         x = (end + max(following, end)) / 2 + 0.05
         crossing = bisect_left(starts, x) - bisect_right(ends, x)
         gap = following - end
-        if gap < 0.6 * size or crossing > _MOST_CROSSING * len(lines) or not _is_gutter(lines, x):
+        if gap < 0.6 * size or crossing > most_crossing * len(lines) or not _is_gutter(lines, x):
             continue
         if best is None or (crossing, -gap) < best[:2]:
             best = (crossing, -gap)
