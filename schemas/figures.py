@@ -27,7 +27,7 @@ FIGURES = pa.schema(
 )
 """One row per (stage, metric, aggregation, class or cohort or neither, own slice or none).
 
-`low` and `high` bound a 95 % interval and are null for census figures. `items` counts the rows that entered the
-value (documents, or units such as tables; the trials of a ratio of the run itself), `documents` the documents they belong to. A null value over `items` = 0
-says that there was nothing to measure; it is neither good nor bad.
+`low` and `high` bound a 95 % interval and are null for census figures. `items` counts the rows that entered the value
+(documents, units such as tables; the trials of a ratio of the run itself), `documents` the documents they belong to.
+A null value over `items` = 0 says that there was nothing to measure; it is neither good nor bad.
 """

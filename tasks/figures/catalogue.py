@@ -53,8 +53,8 @@ class Catalogue(BaseModel):
         Raises:
             KeyError: the catalogue does not hold it.
         """
-        for metric in self.of_stage(stage):
-            if metric.id == metric_id:
+        for metric in self.metrics:
+            if metric.id == metric_id and metric.stage in (stage, "all"):
                 return metric
         raise KeyError(f"the catalogue has no measure {metric_id!r} of stage {stage!r}")
 

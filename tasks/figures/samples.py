@@ -8,7 +8,7 @@ from tasks.figures.catalogue import Catalogue
 _DETAIL = """
     CREATE OR REPLACE TEMP TABLE detail AS
     SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version, m.label_digest,
-           d.doc_class, d.cohort, m.document_id,
+           d.doc_class, d.cohort, d.content_sha, m.document_id,
            m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
            m.numerator, m.denominator,
            CASE WHEN m.status::VARCHAR = 'missing' THEN coalesce(m.value, c.missing_score) ELSE m.value END AS score,
@@ -26,7 +26,7 @@ _DETAIL = """
 
 _SAMPLES = """
     SELECT d.stage, d.metric, d.slice_key, d.slice_value, d.document_id,
-           any_value(d.doc_class) AS doc_class, any_value(d.cohort) AS cohort,
+           any_value(d.doc_class) AS doc_class, any_value(d.cohort) AS cohort, any_value(d.content_sha) AS content_sha,
            min(d.metric_version) AS metric_version, min(d.label_digest) AS label_digest,
            sum(d.amount) AS amount, sum(d.weight) AS weight
     FROM detail d

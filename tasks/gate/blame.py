@@ -8,7 +8,7 @@ import polars as pl
 from schemas.names import StageName
 from schemas.verdict import Blame, Finding, FindingOutcome
 from tasks.figures.catalogue import Catalogue
-from tasks.gate.decide import Measured
+from tasks.gate.decide import Measured, alike
 from tasks.gate.settings import Rule
 
 _ORDER: Mapping[str, int] = {stage.value: i for i, stage in enumerate(StageName)}
@@ -84,13 +84,10 @@ def _document_losses(rules: Sequence[Rule], catalogue: Catalogue, run: Measured,
         [{"stage": stage, "metric": metric, **entry} for (stage, metric), entry in watched.items()],
         schema={"stage": pl.String, "metric": pl.String, "sign": pl.Int8, "gold": pl.Boolean, "allowed": pl.Float64},
     )
-    keys = ["stage", "metric", "document_id", "metric_version"]
     here, before = (pl.DataFrame(part.samples).filter(pl.col("slice_key").is_null()) for part in (run, baseline))
-    both = here.join(measures, on=["stage", "metric"]).join(before, on=keys, suffix="_base")
-    alike = ~pl.col("gold") | pl.col("label_digest").eq_missing(pl.col("label_digest_base"))
     own, own_base = pl.col("amount") / pl.col("weight"), pl.col("amount_base") / pl.col("weight_base")
     return (
-        both.filter(alike)
+        alike(here.join(measures, on=["stage", "metric"]), before)
         .with_columns((pl.col("sign") * (own_base - own)).alias("loss"))
         .filter(pl.col("loss") > pl.col("allowed"))
         .select("document_id", "stage", "metric", "loss")

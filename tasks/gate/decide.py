@@ -237,8 +237,7 @@ def _losses(
         unpaired = part.samples.height - (len(pairs.amounts) if pairs else 0)
         finding = replace(finding, unpaired=unpaired)
         if pairs is None:
-            message = f"none of {part.samples.height} documents was measured alike in {against}"
-            findings.append(replace(finding, outcome=FindingOutcome.UNDETERMINED, message=message))
+            findings.append(_without_pairs(finding, part.samples, baseline))
             continue
         interval = pairs.interval(seed_of(metric)) if metric.basis == "sample" else None
         finding = replace(
@@ -257,6 +256,15 @@ def _losses(
     return findings
 
 
+def _without_pairs(finding: Finding, run: pl.DataFrame, baseline: pl.DataFrame) -> Finding:
+    """Nothing to compare: undetermined where the baseline knows the documents but scored them otherwise."""
+    known = run.join(baseline, on=["stage", "metric", "document_id"], how="semi").height
+    if known:
+        message = f"{known} documents were scored otherwise in {finding.against} (other labels, or another scorer)"
+        return replace(finding, outcome=FindingOutcome.UNDETERMINED, message=message)
+    return replace(finding, message=f"none of the {run.height} documents has this figure in {finding.against}")
+
+
 def _judge_loss(rule: Rule, metric: Metric, finding: Finding, pairs: Paired, p_value: float, level: float) -> Finding:
     max_loss = rule.limit
     census = metric.basis == "census"
@@ -272,24 +280,33 @@ def _judge_loss(rule: Rule, metric: Metric, finding: Finding, pairs: Paired, p_v
         outcome, required = FindingOutcome.UNDETERMINED, rule.severity == "fail"
         needed = wording.items_to_prove(pairs.loss, finding.loss_high, max_loss, finding.paired)
         note = f"; not proven with {finding.paired} documents, it takes about {needed}"
-    message = wording.loss(metric, finding, pairs, documents_needed(level)) + note
+    shown = outcome is FindingOutcome.REGRESSED
+    message = wording.loss(metric, finding, pairs, documents_needed(level), shown=shown) + note
     return replace(finding, outcome=outcome, message=message, required=required)
 
 
 def paired(metric: Metric, run: pl.DataFrame, baseline: pl.DataFrame) -> Paired | None:
-    """The documents that both runs measured alike: same version of the measure and, for a gold measure, same labels.
-
-    Null where there are none.
-    """
-    keys = ["stage", "metric", "slice_key", "slice_value", "document_id", "metric_version"]
-    if metric.needs == "gold":
-        keys.append("label_digest")
-    both = run.join(baseline, on=keys, how="inner", suffix="_base", nulls_equal=True).sort("document_id")
+    """The documents that both runs measured alike; null where there are none. See `alike`."""
+    both = alike(run.with_columns(gold=pl.lit(metric.needs == "gold")), baseline).sort("document_id")
     if both.is_empty():
         return None
     sign = 1 if metric.direction == "higher" else -1
     amounts, weights = _floats(both, "amount"), _floats(both, "weight")
     return Paired(amounts, weights, _floats(both, "amount_base"), _floats(both, "weight_base"), sign)
+
+
+def alike(run: pl.DataFrame, baseline: pl.DataFrame) -> pl.DataFrame:
+    """Samples of two runs side by side, where a difference says something about the pipeline or the document.
+
+    That needs the same version of the measure, and for a gold measure (column `gold`) the same labels; a document
+    whose bytes changed has labels of its own for the new bytes. Otherwise it is the scorer or the gold set that
+    differs, and the document is left out.
+    """
+    keys = ["stage", "metric", "slice_key", "slice_value", "document_id", "metric_version"]
+    both = run.join(baseline, on=keys, how="inner", suffix="_base", nulls_equal=True)
+    same_labels = pl.col("label_digest").eq_missing(pl.col("label_digest_base"))
+    other_bytes = pl.col("content_sha").ne_missing(pl.col("content_sha_base"))
+    return both.filter(~pl.col("gold") | same_labels | other_bytes)
 
 
 def _floats(frame: pl.DataFrame, column: str) -> Floats:

@@ -25,7 +25,8 @@ def number(value: float) -> str:
     >>> number(0.123456), number(1234.5678), number(1.0)
     ('0.1235', '1235', '1')
     """
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    # + 0.0 makes of a negative zero a plain one.
+    return f"{value + 0.0:.0f}" if abs(value) >= 1000 else f"{value + 0.0:.4g}"
 
 
 def nothing_to_judge(metric: Metric, figure: Mapping[str, Any]) -> str:
@@ -33,6 +34,8 @@ def nothing_to_judge(metric: Metric, figure: Mapping[str, Any]) -> str:
     known = [text.format(figure[name]) for name, text in _REASONS.items() if figure.get(name)]
     if known:
         return "nothing to judge: " + ", ".join(known)
+    if figure:
+        return "nothing to judge: these documents have nothing of the kind"
     if metric.needs == "gold":
         return f"nothing to judge: no labels of kind {' or '.join(metric.labels)}"
     return "nothing to judge: no document has this measure"
@@ -48,8 +51,8 @@ def bound(rule: Rule, metric: Metric, value: float, finding: Finding, figure: Ma
     return f"{text} ({of}); must be {side} {number(rule.limit)}"
 
 
-def loss(metric: Metric, finding: Finding, pairs: Paired, needed: int) -> str:
-    """The loss against the baseline and how small a one would have been seen."""
+def loss(metric: Metric, finding: Finding, pairs: Paired, needed: int, *, shown: bool) -> str:
+    """The loss against the baseline and, where none is shown, how small a one would have been seen."""
     change = "the same"
     if pairs.loss:
         change = f"{'worse' if pairs.loss > 0 else 'better'} by {number(abs(pairs.loss))}"
@@ -60,11 +63,11 @@ def loss(metric: Metric, finding: Finding, pairs: Paired, needed: int) -> str:
     )
     if finding.unpaired:
         text += f"; {finding.unpaired} more have no counterpart"
-    if metric.basis == "census":
+    if metric.basis == "census" or shown:
         return text
     if finding.detectable is None:
         return f"{text}; {finding.paired} documents cannot show a loss, it takes {needed} that lose"
-    return f"{text}; the smallest loss that could have been seen: {number(finding.detectable)} over {needed} documents"
+    return f"{text}; the smallest loss that could have been seen: {number(finding.detectable)}, in {needed} documents"
 
 
 def interval(low: float | None, high: float | None) -> str:
