@@ -11,28 +11,37 @@ from schemas.names import MetricStatus, StageName
 from tasks.chunk.cuts import HEADLINE, structure_cuts
 from tasks.chunk.evidence import evidence_fit, length, union
 from tasks.chunk.settings import ChunkSettings
-from tasks.documents.attribution import VERIFIED, Attribution, attribute
+from tasks.documents.attribution import VERIFIED, Attribution, Passage
+from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.offsets import RedactionMap
 from tasks.documents.quotes import locate
-from tasks.documents.raw_text import RawText, UnreadableError, read_raw
 from tasks.gold.kinds import QuestionsLabel
 from tasks.gold.labels import Labels
 from tasks.metrics.rows import MetricRows
-from tasks.stage import Evidence, RawBytes
+from tasks.stage import Evidence
 
 _EVIDENCE = ("evidence_recall", "evidence_precision", "evidence_iou", "evidence_ceiling")
+_ATTRIBUTION = "attribution_completeness"
+_CHECK = "tasks.documents.attribution:check_file"
 
 
 def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
-    """Metric rows of every document of the batch."""
+    """Metric rows of every document of the batch. The files are read again in the cage, all at once."""
     rows = MetricRows(StageName.CHUNK)
+    jobs: list[Job] = []
     for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
         document_id = document["document_id"]
         headings = _Headings(tables[StageName.PARSE], tables[StageName.NORMALIZE], tables[StageName.PII])
-        _attribution(rows, document_id, document["content_sha"], tables, made["chunks"], headings, evidence.raw)
+        if made["chunks"]:
+            passages = _passages(made["chunks"], tables[StageName.NORMALIZE]["text"], headings)
+            jobs.append(_job(document_id, str(evidence.raw.path(document["content_sha"])), tables, passages))
+        else:
+            rows.without_value(_ATTRIBUTION, document_id, MetricStatus.NOT_APPLICABLE)
         _structure(rows, document_id, tables, made, headings)
         _sizes(rows, document_id, tables[StageName.PARSE]["pages"], made["chunks"], settings)
         _evidence(rows, document_id, tables[StageName.NORMALIZE]["text"], made["chunks"], evidence.labels)
+    for result in Cage.shared(settings.limits).run(jobs) if jobs else ():
+        _attribution(rows, result)
     return rows.table()
 
 
@@ -66,43 +75,40 @@ class _Headings:
         return self._above[element_id]
 
 
-def _attribution(
-    rows: MetricRows,
-    document_id: str,
-    content_sha: str,
-    tables: Mapping[StageName, dict[str, Any]],
-    chunks: Sequence[Mapping[str, Any]],
-    headings: _Headings,
-    raw_bytes: RawBytes,
-) -> None:
-    metric = "attribution_completeness"
-    try:
-        raw = read_raw(
-            raw_bytes.read(content_sha), tables[StageName.FETCH]["media_type"], tables[StageName.PARSE]["encoding"]
+def _job(document_id: str, path: str, tables: Mapping[StageName, dict[str, Any]], passages: Sequence[Passage]) -> Job:
+    media_type, encoding = tables[StageName.FETCH]["media_type"], tables[StageName.PARSE]["encoding"]
+    return Job(document_id, _CHECK, [path, media_type, encoding, passages])
+
+
+def _passages(chunks: Sequence[Mapping[str, Any]], clean: str, headings: _Headings) -> list[Passage]:
+    return [
+        Passage(
+            clean[chunk["start"] : chunk["end"]],
+            chunk["page_first"],
+            chunk["page_last"],
+            chunk["anchor"],
+            [headings.clean_of.get(title, title) for title in chunk["section_path"]],
         )
-    except UnreadableError:
-        rows.without_value(metric, document_id, MetricStatus.INVALID)
+        for chunk in chunks
+    ]
+
+
+def _attribution(rows: MetricRows, result: JobResult) -> None:
+    """The rows of one document; where its file could not be read again, a slice says why (`timeout`, `crashed`, …)."""
+    if result.error:
+        rows.without_value(_ATTRIBUTION, result.key, MetricStatus.INVALID)
+        reason = ("attribution", result.error.error_class)
+        rows.without_value(_ATTRIBUTION, result.key, MetricStatus.INVALID, slice_of=reason)
         return
-    outcomes = Counter(_outcome(chunk, tables[StageName.NORMALIZE]["text"], raw, headings) for chunk in chunks if raw)
+    outcomes = Counter(map(Attribution, result.value or ()))
     silent = outcomes[Attribution.NO_LETTERS] + outcomes[Attribution.NO_TEXT_LAYER]
     checked = outcomes.total() - silent
     if not checked:
-        rows.without_value(metric, document_id, MetricStatus.NOT_APPLICABLE)
+        rows.without_value(_ATTRIBUTION, result.key, MetricStatus.NOT_APPLICABLE)
         return
-    rows.ratio(metric, document_id, sum(outcomes[outcome] for outcome in VERIFIED), checked)
+    rows.ratio(_ATTRIBUTION, result.key, sum(outcomes[outcome] for outcome in VERIFIED), checked)
     for outcome, count in outcomes.items():
-        rows.ratio(metric, document_id, count, outcomes.total(), slice_of=("attribution", outcome.value))
-
-
-def _outcome(chunk: Mapping[str, Any], clean: str, raw: RawText, headings: _Headings) -> Attribution:
-    return attribute(
-        clean[chunk["start"] : chunk["end"]],
-        raw,
-        page_first=chunk["page_first"],
-        page_last=chunk["page_last"],
-        anchor=chunk["anchor"],
-        headings=[headings.clean_of.get(title, title) for title in chunk["section_path"]],
-    )
+        rows.ratio(_ATTRIBUTION, result.key, count, outcomes.total(), slice_of=("attribution", outcome.value))
 
 
 def _structure(

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from tasks.documents.cage import CageLimits
 from tasks.stage import StageSettings
 
 
@@ -30,6 +31,12 @@ class ChunkSettings(StageSettings):
         ge=0,
         le=10,
         description="Leading rows repeated before each further part of a long table that marks no header cells itself.",
+    )
+    limits: CageLimits = Field(
+        default_factory=lambda: CageLimits(),
+        description="Time, memory and number of the worker processes that read the files a second time, to check "
+        "where chunks say they come from. Where they equal those of parse, the workers are the same.",
+        json_schema_extra={"shapes_output": False},
     )
 
     @model_validator(mode="after")

@@ -3,12 +3,16 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from tasks.documents.raw_text import RawText, lookup_key
+from tasks.documents.cage_worker import Pages
+from tasks.documents.raw_text import RawText, UnreadableError, lookup_key, read_raw
+from tasks.errors import DocumentError
 
 LEAST_CHARACTERS = 20
 PARTIAL_RATIO = 95.0
@@ -33,6 +37,44 @@ class Attribution(StrEnum):
 
 
 VERIFIED = frozenset((Attribution.EXACT, Attribution.PARTIAL, Attribution.REORDERED, Attribution.SHORT))
+
+
+class Passage(NamedTuple):
+    """A passage, the place it claims, and the headings it claims to stand under."""
+
+    text: str
+    page_first: int | None
+    page_last: int | None
+    anchor: str | None
+    headings: Sequence[str]
+
+
+def check_file(
+    path: str, media_type: str, encoding: str | None, passages: Sequence[Passage], pages: Pages
+) -> list[str] | None:
+    """A job for the cage: reads a file and looks its passages up; an `Attribution` for each, in their order.
+
+    Null where the media type has no second parser. The look-ups happen here as well: the answer is then a few
+    bytes, and the limit of time holds for texts on which looking up is slow.
+
+    Raises:
+        DocumentError: the second parser cannot read the bytes (`unreadable`).
+    """
+    try:
+        raw = read_raw(Path(path).read_bytes(), media_type, encoding)
+    except UnreadableError:
+        raise DocumentError(
+            "unreadable",
+            "the second parser cannot read the file",
+            remedy="open it in a viewer: if it is damaged, fetch it again",
+        ) from None
+    if raw is None:
+        return None
+    found: list[str] = []
+    for text, first, last, anchor, headings in passages:
+        outcome = attribute(text, raw, page_first=first, page_last=last, anchor=anchor, headings=headings)
+        found.append(outcome.value)
+    return found
 
 
 def attribute(
@@ -67,8 +109,7 @@ def attribute(
         if anchor not in raw.anchors:
             return Attribution.FAILED
         start = raw.anchors[anchor]
-    text = raw.text_of(page_first, page_last, anchor)
-    found, stop = _find(passage, key, raw.key, start, end, text)
+    found, stop = _find(passage, key, raw.key, start, end, lambda: raw.text_of(page_first, page_last, anchor))
     if found not in VERIFIED:
         return found
     for heading in filter(None, map(lookup_key, headings)):
@@ -77,8 +118,10 @@ def attribute(
     return found
 
 
-def _find(passage: str, key: str, all_keys: str, start: int, end: int, text: str) -> tuple[Attribution, int]:
-    """How the passage was found in all_keys[start:end] (`text`, as read), and where its place ends at the latest."""
+def _find(
+    passage: str, key: str, all_keys: str, start: int, end: int, text: Callable[[], str]
+) -> tuple[Attribution, int]:
+    """How the passage was found in all_keys[start:end] (`text()`, as read), and where its place ends at the latest."""
     position = all_keys.rfind(key, start, end)
     if position >= 0:
         return Attribution.SHORT if len(key) < LEAST_CHARACTERS else Attribution.EXACT, position + len(key)
@@ -86,7 +129,7 @@ def _find(passage: str, key: str, all_keys: str, start: int, end: int, text: str
         return Attribution.FAILED, 0
     if _partial_ratio(key, all_keys[start:end]) >= PARTIAL_RATIO:
         return Attribution.PARTIAL, end
-    if _has_words(_words(passage), _words(text)):
+    if _has_words(_words(passage), _words(text())):
         return Attribution.REORDERED, end
     return Attribution.FAILED, 0
 

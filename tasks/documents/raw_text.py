@@ -2,12 +2,13 @@
 
 PDF by PDFium, HTML by a regular expression, Office Open XML by its text nodes, everything textual by
 decoding and taking markup off lightly. The reading is made for looking passages up, not for showing.
+
+These are foreign bytes: the pipeline calls this inside the cage only (see `attribution.check_file`).
 """
 
 import codecs
 import io
 import re
-import threading
 import unicodedata
 import zipfile
 from collections.abc import Mapping
@@ -15,9 +16,6 @@ from dataclasses import dataclass, field
 from html import unescape
 from itertools import accumulate
 from xml.etree import ElementTree
-
-_PDFIUM = threading.Lock()
-"""PDFium is not thread-safe, and batches run in two threads."""
 
 _OFFICE_PART = re.compile(
     r"word/(document|footnotes|endnotes|header\d*|footer\d*)\.xml|ppt/(slides|notesSlides)/[^/]+\.xml"
@@ -176,27 +174,26 @@ def _pdf(data: bytes) -> RawText:
 
     pages: list[str] = []
     scanned: set[int] = set()
-    with _PDFIUM:
-        try:
-            document = pypdfium2.PdfDocument(data)
-        except pypdfium2.PdfiumError as error:
-            raise UnreadableError(str(error)) from error
-        try:
-            for number in range(len(document)):
-                try:
-                    page = document[number]
-                except pypdfium2.PdfiumError:
-                    pages.append("")
-                    continue
-                text_page = page.get_textpage()
-                # PDFium gives U+FFFE (or U+0002) for a hyphen at a line end; the key leaves both out.
-                pages.append(text_page.get_text_bounded())
-                text_page.close()
-                if not pages[-1].strip() and any(page.get_objects(filter=[raw_api.FPDF_PAGEOBJ_IMAGE])):
-                    scanned.add(number + 1)
-                page.close()
-        finally:
-            document.close()
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        raise UnreadableError(str(error)) from error
+    try:
+        for number in range(len(document)):
+            try:
+                page = document[number]
+            except pypdfium2.PdfiumError:
+                pages.append("")
+                continue
+            text_page = page.get_textpage()
+            # PDFium gives U+FFFE (or U+0002) for a hyphen at a line end; the key leaves both out.
+            pages.append(text_page.get_text_bounded())
+            text_page.close()
+            if not pages[-1].strip() and any(page.get_objects(filter=[raw_api.FPDF_PAGEOBJ_IMAGE])):
+                scanned.add(number + 1)
+            page.close()
+    finally:
+        document.close()
     keys = [lookup_key(page) for page in pages]
     starts = tuple(accumulate(map(len, keys), initial=0))[:-1]
     return RawText("".join(keys), tuple(pages), starts, scanned=frozenset(scanned))

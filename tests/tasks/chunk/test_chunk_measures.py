@@ -24,11 +24,14 @@ TEXT = "1. Weir\n\nThe pump by the weir was oiled.\n\nAda Moor hung the float ab
 
 
 class _Raw:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
     def path(self, content_sha: str) -> Path:
-        raise FileNotFoundError(content_sha)
+        return self._file
 
     def read(self, content_sha: str) -> bytes:
-        return MARKDOWN
+        raise FileNotFoundError(content_sha)
 
     def write(self, data: bytes) -> str:
         raise PermissionError
@@ -42,8 +45,10 @@ def _chunk(n: int, start: int, end: int, elements: list[int], path: list[str]) -
 
 
 @pytest.fixture
-def figures() -> Callable[..., dict[tuple[str, Any, Any], tuple[Any, str]]]:
+def figures(tmp_path: Path) -> Callable[..., dict[tuple[str, Any, Any], tuple[Any, str]]]:
     """Evaluates given chunks of one small document; the name in it is redacted."""
+    file = tmp_path / "weir.md"
+    file.write_bytes(MARKDOWN)
 
     def evaluate(chunks: list[dict[str, Any]], labels: Labels = NO_LABELS) -> dict[tuple[str, Any, Any], Any]:
         bounds = [(0, 7), (9, 40), (42, len(TEXT))]
@@ -80,7 +85,7 @@ def figures() -> Callable[..., dict[tuple[str, Any, Any], tuple[Any, str]]]:
             pa.Table.from_pylist([made], schema=CHUNK),
             labels,
             {},
-            _Raw(),
+            _Raw(file),
         )
         return {
             (row["metric"], row["slice_key"] and row["slice_value"], row["unit_id"]): (row["value"], row["status"])
