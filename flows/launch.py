@@ -1,5 +1,6 @@
 """Starting a run: the lake's lock, the private Prefect server, the flow, and what is left to say afterwards."""
 
+import traceback
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -8,12 +9,13 @@ from pathlib import Path
 from flows.server import private_server, wait_until_recorded
 from schemas.verdict import Verdict
 from tasks.errors import CorpusgateError, RunError
+from tasks.lake.files import write_text
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs, new_run_id
 from tasks.run.configuration import Configuration, load_configuration
-from tasks.run.context import Report, RunContext
+from tasks.run.context import Progress, RunContext
 from tasks.run.keys import digest
 
 
@@ -26,7 +28,7 @@ class Finished:
     promotion: str
 
 
-def launch(config: Path, *, report: Report, wait: float) -> Finished:
+def launch(config: Path, *, progress: Progress, wait: float) -> Finished:
     """Runs a configuration from plan to promotion.
 
     Raises:
@@ -37,7 +39,7 @@ def launch(config: Path, *, report: Report, wait: float) -> Finished:
     lake = Lake(configuration.lake)
     lake.create()
     with lake.exclusive(wait):
-        context = open_context(configuration, lake, report)
+        context = open_context(configuration, lake, progress)
         runs = Runs(lake)
         try:
             with private_server(lake.root / "prefect") as url:
@@ -47,19 +49,21 @@ def launch(config: Path, *, report: Report, wait: float) -> Finished:
             raise
         except Exception as error:
             runs.update(context.run_id, status="failed", error=type(error).__name__, finished_at=_now())
+            trace = context.folder / "error.txt"
+            write_text(trace, "".join(traceback.format_exception(error)))
             raise RunError(
-                f"run {context.run_id} failed: {type(error).__name__}: {error}",
-                remedy="give the same command again: what is done is kept; if it fails the same way, report it",
+                f"run {context.run_id} failed: {type(error).__name__} (a defect of corpusgate or below it)",
+                remedy=f"give the same command again: what is done is kept; if it fails the same way, report {trace}",
             ) from error
     return Finished(verdict, context.folder, promotion)
 
 
-def open_context(configuration: Configuration, lake: Lake, report: Report) -> RunContext:
+def open_context(configuration: Configuration, lake: Lake, progress: Progress) -> RunContext:
     """A new run in a lake that this process holds."""
     now = datetime.now(UTC)
     ledger = Ledger(lake.ledger)
     ledger.compact()
-    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), report)
+    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), progress)
     Runs(lake).update(
         context.run_id,
         status="running",

@@ -79,8 +79,8 @@ def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float,
     from tasks.report.terminal import print_verdict
 
     console = Console(stderr=True)
-    with shown_progress(console) as report:
-        finished = launch(config, report=report, wait=wait)
+    with shown_progress(console) as progress:
+        finished = launch(config, progress=progress, wait=wait)
     if as_json:
         sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
     elif not quiet:

@@ -1,10 +1,10 @@
 """What the steps of a run share: the lake, the stages with their settings, the labels' whereabouts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -20,12 +20,25 @@ from tasks.run.keys import stage_base
 from tasks.run.registry import STAGES
 from tasks.stage import Resources, Stage, StageSettings
 
-Report = Callable[[StageName, int, int], None]
-"""Called with (stage, documents done, of which computed in this run)."""
+
+class Progress(Protocol):
+    """Who is told how far a run is."""
+
+    def expect(self, documents: int, batches: int) -> None:
+        """The plan holds this many documents, which travel in this many batches."""
+
+    def advance(self, stage: StageName, done: int, computed: int) -> None:
+        """A stage is through with one batch more: `done` documents, of which this run computed `computed`."""
 
 
-def _silent(stage: StageName, done: int, computed: int) -> None:
-    return None
+class Silent:
+    """Tells nobody."""
+
+    def expect(self, documents: int, batches: int) -> None:
+        """Nothing."""
+
+    def advance(self, stage: StageName, done: int, computed: int) -> None:
+        """Nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,7 @@ class RunContext:
     lake: Lake
     ledger: Ledger
     quarantine: Quarantine
-    report: Report = field(default=_silent)
+    progress: Progress = field(default_factory=Silent)
 
     @cached_property
     def resources(self) -> Resources:

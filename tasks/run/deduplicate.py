@@ -81,7 +81,7 @@ def _store_decisions(
         costs = {i: Cost(share + (recorded[i]["seconds"] or 0.0)) for i in ids_of(pending)}
         output = StageOutput(pa.Table.from_pylist(made, schema=DEDUP), (), drops, costs)
         rows += store(context, name, batch.number, pending, keys, output)
-    context.report(name, len(rows), pending.num_rows)
+    context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 
 

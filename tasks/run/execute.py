@@ -27,7 +27,7 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
         tables = {stage: load_rows(context, stage, batch, ids_of(pending)) for stage in STAGES[name].reads}
         output = run_guarded(STAGES[name], Batch(pending, tables), context)
         rows += store(context, name, batch.number, pending, keys, output)
-    context.report(name, len(rows), pending.num_rows)
+    context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 
 
@@ -48,7 +48,7 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
         keys = {row["document_id"]: fetch_key(version, row["content_sha"]) for row in found}
         keys = {i: keys.get(i, fetch_key(version, shas.get(i, ""))) for i in ids_of(pending)}
         rows += store(context, name, batch.number, pending, keys, output)
-    context.report(name, len(rows), pending.num_rows)
+    context.progress.advance(name, len(rows), pending.num_rows)
     fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
     return _complete_documents(context, fetched)
 

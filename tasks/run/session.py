@@ -57,8 +57,10 @@ class Session:
         previous = self.runs.manifest(last)["scan_finished_at"] if last else None
         self.runs.update(self.context.run_id, baseline_run=baseline, previous_scan=previous, last_scan_run=last)
         self.runs.write_plan(self.context.run_id, plan)
+        parts = split_batches(plan, self.context.configuration.run.batch_size)
+        self.context.progress.expect(sum(part.documents.num_rows for part in parts), len(parts))
         batches = []
-        for part in split_batches(plan, self.context.configuration.run.batch_size):
+        for part in parts:
             path = self.context.folder / "batches" / f"{part.number:05d}.parquet"
             write_table(part.documents, path, DOCUMENTS)
             batches.append(BatchRef(part.number, path))
