@@ -252,8 +252,8 @@ def _defect(document_id: str, error: Exception) -> Failure:
         document_id,
         "defect",
         f"{type(error).__name__} at {where}",
-        "a defect of corpusgate or of a library below it: please report it with this line",
-        transient=False,
+        "a defect of corpusgate or of a library below it: please report it with this line; the next run tries again",
+        transient=True,
     )
 
 
