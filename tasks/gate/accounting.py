@@ -1,4 +1,5 @@
-"""The run's own books: at every stage, documents in = out + quarantined + dropped, and what goes out comes in next."""
+"""The run's own books: at every stage, documents in = out + quarantined + dropped, and what goes out comes in next;
+and every measure that was taken is one that the catalogue explains."""
 
 import duckdb
 
@@ -21,6 +22,29 @@ _QUERY = """
 def account(connection: duckdb.DuckDBPyConnection, prefix: str = "") -> list[Finding]:
     """One finding per stage from the views `documents` and `locations`; `value` counts the documents in disorder."""
     return [_of_stage(connection, stage, previous, prefix) for previous, stage in _steps()]
+
+
+def uncatalogued(connection: duckdb.DuckDBPyConnection) -> list[Finding]:
+    """A broken finding for each measure that has no entry in the table `catalogue` (`create_detail`): it would enter
+    no figure, and nobody would know.
+    """
+    unknown = connection.sql(
+        "SELECT DISTINCT m.stage::VARCHAR, m.metric::VARCHAR FROM measures m ANTI JOIN catalogue c "
+        "ON c.metric = m.metric::VARCHAR AND c.stage IN (m.stage::VARCHAR, 'all') ORDER BY ALL"
+    ).fetchall()
+    message = "this measure has no entry in data_contracts/metrics.yaml, so that it enters no figure"
+    return [
+        Finding(
+            rule=RULE,
+            stage=stage,
+            metric=metric,
+            aggregation="none",
+            severity="fail",
+            outcome=FindingOutcome.BROKEN,
+            message=message,
+        )
+        for stage, metric in unknown
+    ]
 
 
 def _steps() -> list[tuple[StageName | None, StageName]]:

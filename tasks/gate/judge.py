@@ -13,7 +13,7 @@ from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.figures import run_figures
 from tasks.figures.samples import document_samples
-from tasks.gate.accounting import account
+from tasks.gate.accounting import account, uncatalogued
 from tasks.gate.blame import blame_documents, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import decide_drift, feature_values
@@ -51,7 +51,12 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
         values = {
             rule.id: feature_values(connection, FEATURES[rule.stage, rule.metric], "", "live_") for rule in drift_rules
         }
-    found = [*account(connection), *decide(rules, catalogue, run, baselines), *decide_drift(drift_rules, values)]
+    found = [
+        *account(connection),
+        *uncatalogued(connection),
+        *decide(rules, catalogue, run, baselines),
+        *decide_drift(drift_rules, values),
+    ]
     findings, blames = mark_consequences(found)
     candidate = manifest.get("candidate")
     return Verdict(
