@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from tasks.documents.cage import CageLimits
 from tasks.stage import StageSettings
 
 
@@ -28,4 +29,10 @@ class BoilerplateSettings(StageSettings):
     running_min_pages: int = Field(3, ge=2, description="Fewest pages on which it must repeat, whatever the share.")
     running_band: float = Field(
         0.15, gt=0, le=0.5, description="Share of the page's height, at its top and bottom, where such lines stand."
+    )
+    limits: CageLimits = Field(
+        default_factory=lambda: CageLimits(),
+        description="Time, memory and number of the worker processes that judge web pages. Where they equal those of "
+        "parse, the workers are the same.",
+        json_schema_extra={"shapes_output": False},
     )

@@ -1,6 +1,7 @@
-"""What is content and what is not: a flag and a reason for each parsed element."""
+"""What is content and what is not: a flag and a reason for each parsed element. Web pages are judged in the cage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -10,10 +11,12 @@ from schemas.stages import BOILERPLATE
 from tasks.boilerplate.evaluator import evaluate
 from tasks.boilerplate.running import running_reasons
 from tasks.boilerplate.settings import BoilerplateSettings
+from tasks.documents.cage import Cage, Job, JobResult
 from tasks.errors import DocumentError
-from tasks.stage import Batch, DocumentRow, RawBytes, Resources, Stage, StageOutput, StageRows, documents_loop
+from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, StageRows, documents_loop
 
 _WEB = frozenset({"text/html", "application/xhtml+xml"})
+_WEB_REASON = "boilerplate_web"
 _RULES_VERSION = "1"
 
 
@@ -22,28 +25,47 @@ def run(batch: Batch, settings: BoilerplateSettings, resources: Resources) -> St
 
     A document of which nothing would be kept fails with `no_content`.
     """
-    return documents_loop(batch, BOILERPLATE, partial(_judge, settings, resources.raw))
+    jobs = list(_jobs(batch, settings, resources.raw))
+    judged = {result.key: result for result in Cage.shared(settings.limits).run(jobs)} if jobs else {}
+    output = documents_loop(batch, BOILERPLATE, partial(_judge, settings, judged))
+    costs = {key: Cost(result.seconds, result.peak_rss_bytes) for key, result in judged.items()}
+    return replace(output, costs={**output.costs, **costs})
 
 
-def _judge(settings: BoilerplateSettings, raw: RawBytes, document: DocumentRow, rows: StageRows) -> DocumentRow:
+def _jobs(batch: Batch, settings: BoilerplateSettings, raw: RawBytes) -> Iterator[Job]:
+    """A job for each web page with text."""
+    shaping = settings.model_dump(mode="json", exclude={"limits"})
+    for document, rows in batch.rows():
+        fetched, parsed = rows[StageName.FETCH], rows[StageName.PARSE]
+        if not settings.web or fetched["media_type"] not in _WEB or not _has_text(parsed):
+            continue
+        elements = [{name: element[name] for name in ("kind", "level", "text")} for element in parsed["elements"]]
+        path = str(raw.path(fetched["content_sha"]))
+        yield Job(document["document_id"], "tasks.boilerplate.web:judge", [path, parsed["encoding"], elements, shaping])
+
+
+def _judge(
+    settings: BoilerplateSettings, judged: Mapping[str, JobResult], document: DocumentRow, rows: StageRows
+) -> DocumentRow:
     parsed = rows[StageName.PARSE]
-    elements = parsed["elements"]
-    if not any(element["text"].strip() for element in elements):
+    if not _has_text(parsed):
         raise DocumentError(
             "no_content",
             "the parsed document holds no text",
             remedy="Look at what the parse stage made of it: a scan needs text recognition.",
         )
-    if settings.web and rows[StageName.FETCH]["media_type"] in _WEB:
-        from tasks.boilerplate.web import REASON, main_text
-
-        data = raw.read(rows[StageName.FETCH]["content_sha"])
-        decision = main_text(_decoded(data, parsed["encoding"]), elements, settings)
-        reasons = ["" if keep else REASON for keep in decision.keep]
-        return _row(decision.extractor, _extractor_version(decision.extractor), reasons)
+    if page := judged.get(document["document_id"]):
+        if page.error:
+            raise page.error
+        extractor, keep = page.value
+        return _row(extractor, _extractor_version(extractor), ["" if flag else _WEB_REASON for flag in keep])
     if settings.running and parsed["pages"] > 1:
-        return _row("running-lines", _RULES_VERSION, running_reasons(elements, settings))
-    return _row("none", _RULES_VERSION, [""] * len(elements))
+        return _row("running-lines", _RULES_VERSION, running_reasons(parsed["elements"], settings))
+    return _row("none", _RULES_VERSION, [""] * len(parsed["elements"]))
+
+
+def _has_text(parsed: Mapping[str, Any]) -> bool:
+    return any(element["text"].strip() for element in parsed["elements"])
 
 
 def _row(extractor: str, extractor_version: str, reasons: Sequence[str]) -> dict[str, Any]:
@@ -57,15 +79,6 @@ def _row(extractor: str, extractor_version: str, reasons: Sequence[str]) -> dict
 
 def _extractor_version(extractor: str) -> str:
     return version("trafilatura") if extractor == "trafilatura" else _RULES_VERSION
-
-
-def _decoded(data: bytes, encoding: str | None) -> str:
-    """The page's text in the encoding that the parser found, so that both see the same words."""
-    try:
-        text = data.decode(encoding or "utf-8", errors="replace")
-    except LookupError:
-        text = data.decode("utf-8", errors="replace")
-    return text.removeprefix("\ufeff").replace("\0", "")
 
 
 def fingerprint(settings: BoilerplateSettings) -> Mapping[str, str]:

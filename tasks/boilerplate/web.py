@@ -17,15 +17,18 @@ stands in a table cell of such or in a marked part.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+import trafilatura
 
 from schemas.names import ElementKind
 from tasks.boilerplate.alignment import Coverage, coverage, words
 from tasks.boilerplate.page import Page
 from tasks.boilerplate.settings import BoilerplateSettings
+from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
 
-REASON = "boilerplate_web"
 _LONGEST_GAP = 4
 _CUT_AFTER = 3
 _SHORT_GAP = 20
@@ -40,6 +43,15 @@ class Decision:
     extractor: str
 
 
+def judge(
+    path: str, encoding: str | None, elements: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], pages: Pages
+) -> tuple[str, list[bool]]:
+    """A job for the cage: (extractor, a flag for each element) of the page at `path`; see `main_text`."""
+    html = _decoded(Path(path).read_bytes(), encoding)
+    decision = main_text(html, elements, BoilerplateSettings.model_validate(settings))
+    return decision.extractor, list(decision.keep)
+
+
 def main_text(html: str, elements: Sequence[Mapping[str, Any]], settings: BoilerplateSettings) -> Decision:
     """Decides for each element of a parsed web page whether it is content.
 
@@ -49,8 +61,6 @@ def main_text(html: str, elements: Sequence[Mapping[str, Any]], settings: Boiler
     Raises:
         DocumentError: nothing is left (`no_content`).
     """
-    import trafilatura
-
     tree = trafilatura.load_html(html)
     page = Page(tree) if tree is not None else None
     texts = [element["text"] for element in elements]
@@ -86,6 +96,15 @@ def main_text(html: str, elements: Sequence[Mapping[str, Any]], settings: Boiler
             "Set boilerplate.web to false to keep all of it.",
         )
     return Decision(tuple(keep), extractor)
+
+
+def _decoded(data: bytes, encoding: str | None) -> str:
+    """The page's text in the encoding that the parser found, so that both see the same words."""
+    try:
+        text = data.decode(encoding or "utf-8", errors="replace")
+    except LookupError:
+        text = data.decode("utf-8", errors="replace")
+    return text.removeprefix("\ufeff").replace("\0", "")
 
 
 def _rescued(

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
+
+from tasks.documents.cage_worker import Pages
 
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:\D|$)")
 _MONTHS = {
@@ -46,6 +49,7 @@ _NOT_PUBLICATION = re.compile(
     r"(?:[^\W\d_]{3,10},?\s+)?" + _DAY,
     re.IGNORECASE,
 )
+_SPACE = re.compile(r"\s+")
 _COPYRIGHT = re.compile(r"(?:©|\(c\)|copyright)[^\n]{0,40}?\d{4}(?:\s*[-–]\s*\d{4})?", re.IGNORECASE)
 
 
@@ -69,6 +73,12 @@ def stated_date(text: str, latest: date) -> date | None:
     """
     found = (_parse_day(match[1], latest) for match in _STATED.finditer(text))
     return next((day for day in found if day), None)
+
+
+def search_page(path: str, latest: str, pages: Pages) -> str | None:
+    """A job for the cage: `page_date` of the page at `path`; dates as ISO 8601."""
+    found = page_date(Path(path).read_bytes(), date.fromisoformat(latest))
+    return found.isoformat() if found else None
 
 
 def page_date(html: bytes, latest: date) -> date | None:
@@ -107,7 +117,10 @@ def _take_out(node: Any) -> None:
 
 
 def _without_notes(text: str | None) -> str | None:
-    return _COPYRIGHT.sub("", _NOT_PUBLICATION.sub("", text)) if text and not text.isspace() else text
+    if not text or text.isspace():
+        return text
+    # White space first: on long runs of it the patterns would take minutes.
+    return _COPYRIGHT.sub("", _NOT_PUBLICATION.sub("", _SPACE.sub(" ", text)))
 
 
 def _parse_day(text: str, latest: date) -> date | None:

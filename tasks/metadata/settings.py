@@ -4,6 +4,7 @@ from datetime import date
 
 from pydantic import Field
 
+from tasks.documents.cage import CageLimits
 from tasks.stage import StageSettings
 
 
@@ -21,4 +22,10 @@ class MetadataSettings(StageSettings):
     latest_date: date = Field(
         date(2035, 12, 31),
         description="A date after this is taken for a mistake. Fixed, not today, so that results do not change by day.",
+    )
+    limits: CageLimits = Field(
+        default_factory=lambda: CageLimits(),
+        description="Time, memory and number of the worker processes that search web pages for dates. Where they equal "
+        "those of parse, the workers are the same.",
+        json_schema_extra={"shapes_output": False},
     )

@@ -1,18 +1,23 @@
-"""Metadata: title, authors, dates, sections, language and access of a document, after redaction."""
+"""Metadata: title, authors, dates, sections, language and access of a document, after redaction.
 
-from collections.abc import Mapping
+Web pages that declare no date are searched for one in the cage.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
 from typing import Any
 
 from schemas.names import StageName
 from schemas.stages import METADATA
+from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.offsets import RedactionMap
-from tasks.metadata.dates import declared_date, page_date, stated_date
+from tasks.metadata.dates import declared_date, stated_date
 from tasks.metadata.evaluator import evaluate
 from tasks.metadata.settings import MetadataSettings
 from tasks.metadata.titles import choose_title
-from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop
+from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, StageRows, documents_loop
 
 _HTML = ("text/html", "application/xhtml+xml")
 _DATED_FILES = ("application/pdf", "application/vnd.", "application/msword", "application/rtf")
@@ -24,6 +29,8 @@ _NOBODY = frozenset(("admin", "administrator", "author", "unknown", "user", "own
 
 def run(batch: Batch, settings: MetadataSettings, resources: Resources) -> StageOutput:
     """The metadata of every document of the batch."""
+    jobs = list(_jobs(batch, settings, resources.raw))
+    searched = {result.key: result for result in Cage.shared(settings.limits).run(jobs)} if jobs else {}
 
     def transform(document: DocumentRow, rows: StageRows) -> DocumentRow:
         parsed, normalized, redacted = rows[StageName.PARSE], rows[StageName.NORMALIZE], rows[StageName.PII]
@@ -31,7 +38,7 @@ def run(batch: Batch, settings: MetadataSettings, resources: Resources) -> Stage
         fields: dict[str, list[str]] = {}
         for field in redacted["fields"]:
             fields.setdefault(field["name"], []).append(field["value"])
-        published = _published(document, rows, settings, resources)
+        published = _published(rows, settings, searched.get(document["document_id"]))
         modified = declared_date(parsed["meta_modified"], settings.latest_date)
         return {
             "title": choose_title(
@@ -47,22 +54,41 @@ def run(batch: Batch, settings: MetadataSettings, resources: Resources) -> Stage
             "groups": document["groups"],
         }
 
-    return documents_loop(batch, METADATA, transform)
+    output = documents_loop(batch, METADATA, transform)
+    costs = dict(output.costs)
+    for key, result in searched.items():
+        costs[key] = Cost(costs[key].seconds + result.seconds, result.peak_rss_bytes)
+    return replace(output, costs=costs)
 
 
-def _published(document: DocumentRow, rows: StageRows, settings: MetadataSettings, resources: Resources) -> date | None:
-    """The date of publication by the first rule that gives one.
+def _jobs(batch: Batch, settings: MetadataSettings, raw: RawBytes) -> Iterator[Job]:
+    """A job for each web page that declares no date."""
+    latest = settings.latest_date
+    for document, rows in batch.rows():
+        web = settings.search_page_dates and rows[StageName.FETCH]["media_type"] in _HTML
+        if web and not declared_date(rows[StageName.PARSE]["meta_published"], latest):
+            path = str(raw.path(document["content_sha"]))
+            yield Job(document["document_id"], "tasks.metadata.dates:search_page", [path, latest.isoformat()])
+
+
+def _published(rows: StageRows, settings: MetadataSettings, searched: JobResult | None) -> date | None:
+    """The date of publication by the first rule that gives one; `searched` is what the search of a page gave.
 
     A web page: declared, else found on the page. PDF and Office files declare when the file was made, which is no
     publication: stated at the beginning of the text, else (if the settings trust it) declared. Others: declared, else
     stated.
+
+    Raises:
+        DocumentError: the search of the page failed.
     """
     media_type, latest = rows[StageName.FETCH]["media_type"], settings.latest_date
     declared = declared_date(rows[StageName.PARSE]["meta_published"], latest)
     if media_type in _HTML:
-        if declared or not settings.search_page_dates:
+        if searched is None:
             return declared
-        return page_date(resources.raw.read(document["content_sha"]), latest)
+        if searched.error:
+            raise searched.error
+        return declared_date(searched.value, latest)
     stated = stated_date(rows[StageName.NORMALIZE]["text"][:_OPENING], latest)
     if media_type.startswith(_DATED_FILES):
         return stated or (declared if settings.trust_file_dates else None)

@@ -54,7 +54,7 @@ def measures_of(files: Sequence[Path], **limits: Any) -> list[dict[str, Any]]:
 
     element = {"element_id": 0, "kind": "paragraph", "level": None, "text": TEXT, "section_path": []}
     span = {"element_id": 0, "start": 0, "end": len(TEXT)}
-    rows = {
+    rows: dict[pa.Schema, dict[str, Any]] = {
         FETCH: {"content_sha": "", "media_type": "text/plain", "size_bytes": 9, "unchanged": False},
         PARSE: {
             "parser": "p", "parser_version": "1", "pages": 1, "pages_without_output": [], "meta_authors": [],

@@ -12,6 +12,7 @@ import pytest
 
 from schemas.documents import DOCUMENTS
 from schemas.stages import FETCH, LANGUAGE, NORMALIZE, PARSE, PII
+from tasks.documents.cage import CageLimits
 from tasks.gold.kinds import MetadataLabel
 from tasks.gold.labels import BoundLabel, Labels
 from tasks.metadata.dates import page_date, stated_date
@@ -26,14 +27,14 @@ BODY = "We counted mosses on forty dry stone walls between the two valleys, and 
 
 
 class _Raw:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
+    def __init__(self, file: Path) -> None:
+        self._file = file
 
     def path(self, content_sha: str) -> Path:
-        raise FileNotFoundError(content_sha)
+        return self._file
 
     def read(self, content_sha: str) -> bytes:
-        return self._data
+        raise FileNotFoundError(content_sha)
 
     def write(self, data: bytes) -> str:
         raise PermissionError
@@ -77,7 +78,8 @@ def described(tmp_path: Path) -> Callable[..., tuple[dict[str, Any], Batch, pa.T
             for name, (schema, row) in zip(STAGE.reads, rows.items(), strict=True)
         }
         batch = Batch(pa.Table.from_pylist([document], schema=DOCUMENTS), tables)
-        output = run(batch, MetadataSettings(), Resources(raw=_Raw(data), cache_dir=tmp_path))
+        (tmp_path / "bytes").write_bytes(data)
+        output = run(batch, MetadataSettings(), Resources(raw=_Raw(tmp_path / "bytes"), cache_dir=tmp_path))
         return output.table.to_pylist()[0], batch, output.table
 
     return make
@@ -175,7 +177,7 @@ def test_gold_figures(described: Callable[..., Any]) -> None:
     _, batch, output = described(title="Heading of a page", media_type="text/plain")
     label = MetadataLabel(title="Heading of a pages", authors=("Moor, Ada", "B. C."), published="2020-01-01")
     labels = Labels("v1", {("d", "metadata"): BoundLabel(label, "c", stale=False)})
-    rows = STAGE.evaluate(Evidence(batch, output, labels, {}, _Raw(b"")), MetadataSettings()).to_pylist()
+    rows = STAGE.evaluate(Evidence(batch, output, labels, {}, _Raw(Path())), MetadataSettings()).to_pylist()
     figures = {row["metric"]: (row["value"], row["status"]) for row in rows}
     assert figures == {
         "title_present": (1.0, "ok"),
@@ -187,3 +189,20 @@ def test_gold_figures(described: Callable[..., Any]) -> None:
         "author_f1": (pytest.approx(2 / 3), "ok"),
         "date_accuracy": (0.0, "missing"),
     }
+
+
+def test_a_long_run_of_blanks_is_searched_at_once(described: Callable[..., Any]) -> None:
+    row, _, _ = described(data=b"<html><body><p>Received" + b" " * 400_000 + b"today</p></body></html>")
+    assert row["published"] is None
+
+
+def test_a_page_that_is_searched_for_too_long_costs_its_document(described: Callable[..., Any], tmp_path: Path) -> None:
+    _, batch, _ = described()
+    page = tmp_path / "links.html"
+    entries = "".join(f'<li><a href="/a/{i}">Entry number {i} here</a></li>' for i in range(400_000))
+    page.write_text(f"<html><body><ul>{entries}</ul></body></html>")
+    settings = MetadataSettings(limits=CageLimits(seconds_per_document=1))
+    output = run(batch, settings, Resources(raw=_Raw(page), cache_dir=tmp_path))
+    assert output.table.num_rows == 0
+    assert [(failure.document_id, failure.error_class) for failure in output.failures] == [("d", "timeout")]
+    assert output.costs["d"].seconds >= 1
