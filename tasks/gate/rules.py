@@ -81,6 +81,11 @@ def _check(rule: Rule, catalogue: Catalogue) -> None:
             f"gate rule {rule.id!r}: {rule.metric} has no better or worse, so there is no loss to guard against",
             remedy="use a floor, a ceiling or a drift rule",
         )
+    if rule.max_loss is not None and (rule.aggregation or metric.aggregation[0]) not in ("micro", "macro"):
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: {rule.metric} is no mean over documents, so that documents cannot be paired",
+            remedy="use a ceiling or a floor",
+        )
     if rule.kind == "proof" and rule.threshold is not None and metric.direction == "none":
         raise ConfigurationError(
             f"gate rule {rule.id!r}: {rule.metric} has no better or worse, so it is not known which side to clear",
