@@ -103,6 +103,7 @@ def compare(
     config: ConfigOption = DEFAULT_CONFIG,
     stage: Annotated[str | None, typer.Option(help="One stage only.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Also figures that are equal in both.")] = False,
+    costs: Annotated[bool, typer.Option("--costs", help="Also seconds and bytes.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Two runs side by side: figures that differ, over all documents and by class, and how many documents pair up.
@@ -121,7 +122,8 @@ def compare(
     runs = Runs(lake)
     first, second = runs.resolve(run_a), runs.resolve(run_b)
     with connect_two(lake, first, second, load_catalogue()) as connection:
-        rows = run_query(connection, "two_runs", {"stage": stage, "changed_only": "false" if everything else "true"})
+        parameters = {"stage": stage, "changed_only": str(not everything), "costs": str(costs)}
+        rows = run_query(connection, "two_runs", parameters)
     if as_json:
         _write_json({"run_a": first, "run_b": second, "figures": rows.to_pylist(maps_as_pydicts="strict")})
         return

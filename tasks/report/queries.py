@@ -138,7 +138,8 @@ def _fetch(connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[st
 def _wrong_sql(error: duckdb.Error) -> ConfigurationError:
     return ConfigurationError(
         f"SQL: {str(error).strip()}",
-        remedy='`corpusgate sql "SHOW TABLES"` lists the views, `corpusgate sql "DESCRIBE documents"` their columns',
+        remedy='`corpusgate sql "SHOW TABLES"` lists the views, `corpusgate sql "DESCRIBE documents"` their columns; '
+        'the stages fetch and index are written "fetch" and "index", with quotes',
     )
 
 
@@ -197,12 +198,15 @@ def catalogue_table(catalogue: Catalogue) -> pa.Table:
                 "direction": metric.direction,
                 "aggregation": metric.aggregation[0],
                 "per": metric.per,
+                "missing_score": metric.missing_score,
                 "best": {"higher": metric.range[1], "lower": metric.range[0], "none": None}[metric.direction],
             }
             for stage in StageName
             for metric in catalogue.of_stage(stage)
         ],
-        schema=pa.schema([(name, pa.string()) for name in _TEXTS] + [("best", pa.float64())]),
+        schema=pa.schema(
+            [(name, pa.string()) for name in _TEXTS] + [("missing_score", pa.float64()), ("best", pa.float64())]
+        ),
     )
 
 

@@ -159,6 +159,8 @@ def _next(runs: tuple[RunLine, ...]) -> str:
         return "corpusgate doctor, then corpusgate run again: what is done is kept"
     if last.verdict in (VerdictStatus.FAIL, VerdictStatus.UNDETERMINED):
         return f"corpusgate report {last.run_id}"
+    if last.verdict == VerdictStatus.WARN:
+        return f"corpusgate report {last.run_id} for its warnings, or corpusgate run when the corpus has changed"
     if last.unexpected:
         return f"corpusgate sql quarantine --run {last.run_id}"
     return "corpusgate run, when the corpus has changed"

@@ -1,16 +1,16 @@
 """The verdict as a person reads it on a terminal: the answer first, then what it rests on, then what to do."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from schemas.names import StageName, VerdictStatus
 from schemas.verdict import Blame, Finding, FindingOutcome, Verdict
-from tasks.report.values import shown_value
+from tasks.report.values import plain_text, shown_value
 
 ANSWERS = {
     VerdictStatus.PASS: ("PASS", "every rule that could be judged holds", "bold green"),
@@ -19,30 +19,27 @@ ANSWERS = {
     VerdictStatus.UNDETERMINED: ("UNDETERMINED", "blocked: a required rule could not be judged", "bold magenta"),
 }
 
-MOST_FINDINGS = 8
-"""How many findings of a kind are spelled out; the report has all of them."""
+MOST_LINES = 8
+"""How many lines of a kind are printed; the report has all of them."""
+
+OPEN = "Too little data to tell, not required"
 
 
 def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: str) -> None:
-    """Prints a verdict: one line of answer, the findings that matter, where the fault lies, what is live, what next.
+    """Prints a verdict: one line of answer, where the fault lies, the findings that matter, what is live, what next.
 
-    Reads the same without colour. `folder` is the run's folder, `promotion` what became of the candidate.
+    A measure has one line, its worst slice; the report has every finding. Reads the same without colour. `folder` is
+    the run's folder, `promotion` what became of the candidate.
     """
     word, meaning, style = ANSWERS[verdict.status]
     console.print(Text.assemble((word, style), f"  run {verdict.run_id}: {meaning}"), soft_wrap=True)
+    _section(console, "Where it went wrong first", blame_lines(verdict.blame))
     for heading, findings in sorted_findings(verdict):
-        console.print()
-        console.print(f"{heading} ({len(findings)})", style="bold", markup=False, highlight=False)
-        for finding in findings[:MOST_FINDINGS]:
-            _line(console, finding_line(finding))
-        if len(findings) > MOST_FINDINGS:
-            _line(console, f"… and {len(findings) - MOST_FINDINGS} more, in the report")
-    blamed = blame_lines(verdict.blame)
-    if blamed:
-        console.print()
-        console.print("Where it went wrong first", style="bold")
-        for line in blamed[:MOST_FINDINGS]:
-            _line(console, line)
+        causes = [finding for finding in findings if not finding.consequence]
+        lines = [_names(findings)] if heading == OPEN else [group_line(group) for group in _grouped(causes)]
+        if follows := [finding for finding in findings if finding.consequence]:
+            lines = [*lines[:MOST_LINES], f"and what follows from these: {_names(follows)}"]
+        _section(console, f"{heading} ({len(findings)})", lines)
     console.print()
     _line(console, counts_line(verdict.reasons), indent=0)
     _line(console, f"live: {promotion}" if promotion else "live: nothing was promoted", indent=0)
@@ -63,22 +60,35 @@ def sorted_findings(verdict: Verdict) -> list[tuple[str, list[Finding]]]:
         ("Blocking", blocking),
         ("Required but not judged", unjudged),
         ("Warnings", warnings),
-        ("Too little data to tell (not required)", open_questions),
+        (OPEN, open_questions),
     )
     return [(heading, sorted(found, key=_importance)) for heading, found in headed if found]
 
 
 def finding_line(finding: Finding) -> str:
-    """One finding as a line: stage, where, what the gate said, and whether an earlier stage is the cause."""
-    message = finding.message or f"{finding.metric} is {shown_value(finding.value)}"
+    """One finding as a line: stage, measure, where, what the gate said, and whether an earlier stage is the cause."""
+    message = finding.message or f"is {shown_value(finding.value)}"
     consequence = "  [follows from an earlier stage]" if finding.consequence else ""
-    return f"{finding.stage} · {finding.where}: {message}{consequence}"
+    return plain_text(f"{finding.stage} {finding.metric} · {finding.where}: {message}{consequence}")
+
+
+def group_line(findings: Sequence[Finding]) -> str:
+    """The findings of one measure as a line: the worst class, else all documents; in brackets how many more."""
+    worst = max(findings, key=lambda f: (f.slice_key == "class", f.slice_key is None, f.loss or 0.0))
+    said = worst.message
+    if worst.outcome is FindingOutcome.REGRESSED and worst.loss is not None and worst.max_loss is not None:
+        said = (
+            f"{shown_value(worst.value)} against {shown_value(worst.baseline_value)} in {worst.against}, "
+            f"worse by {shown_value(worst.loss)}, allowed {shown_value(worst.max_loss)}"
+        )
+    more = "" if len(findings) == 1 else f" (+{len(findings) - 1})"
+    return plain_text(f"{worst.stage} {worst.metric} · {worst.where}: {said}{more}")
 
 
 def blame_lines(blames: Sequence[Blame]) -> list[str]:
-    """The first stage that went wrong, per class (or for the corpus), with the stages that followed."""
+    """The first stage that went wrong, per class and then for the corpus, with the stages that followed."""
     lines = []
-    for blame in blames:
+    for blame in sorted(blames, key=lambda blame: (blame.doc_class is None, blame.doc_class or "")):
         if blame.document_id is not None:
             continue
         whom = f"class {blame.doc_class}" if blame.doc_class else "all documents"
@@ -115,12 +125,41 @@ def next_command(verdict: Verdict) -> str:
     return f"corpusgate report {verdict.run_id}"
 
 
-def _importance(finding: Finding) -> tuple[bool, int, bool, str, str]:
+def _importance(finding: Finding) -> tuple[bool, int, str, bool, str]:
     stages = list(StageName)
     position = stages.index(StageName(finding.stage)) if finding.stage in stages else len(stages)
-    return finding.consequence, position, finding.slice_key is not None, finding.metric, finding.slice_value or ""
+    return finding.consequence, position, finding.metric, finding.slice_key is not None, finding.slice_value or ""
+
+
+def _grouped(findings: Sequence[Finding]) -> list[list[Finding]]:
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.stage, finding.metric), []).append(finding)
+    return list(groups.values())
+
+
+def _names(findings: Sequence[Finding]) -> str:
+    by_stage: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        by_stage.setdefault(finding.stage, {})[finding.metric] = None
+    return "; ".join(f"{stage} {', '.join(metrics)}" for stage, metrics in by_stage.items())
+
+
+def _section(console: Console, heading: str, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    console.print()
+    console.print(heading, style="bold", markup=False, highlight=False)
+    for line in lines[: MOST_LINES + 1]:
+        _line(console, line)
+    if len(lines) > MOST_LINES + 1:
+        _line(console, f"… and {len(lines) - MOST_LINES - 1} more, in the report")
 
 
 def _line(console: Console, text: str, indent: int = 2) -> None:
     # A hanging indent, so that a wrapped finding still reads as one.
-    console.print(Padding(Text(text), (0, 0, 0, indent), expand=False), soft_wrap=False, highlight=False)
+    margin = " " * indent
+    for line in textwrap.wrap(
+        text, console.width, initial_indent=margin, subsequent_indent=margin + "  ", break_on_hyphens=False
+    ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

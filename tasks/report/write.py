@@ -8,6 +8,7 @@ from tasks.figures.catalogue import Catalogue
 from tasks.lake.files import write_text
 from tasks.lake.layout import Lake
 from tasks.report.content import read_content
+from tasks.report.terminal import OPEN
 from tasks.report.values import NOTHING, markdown_text, plain_text, shown_value
 
 
@@ -40,5 +41,5 @@ def _environment() -> Any:
         keep_trailing_newline=True,
     )
     environment.filters |= {"plain": plain_text, "md": markdown_text, "figure": shown_value}
-    environment.globals["nothing"] = NOTHING
+    environment.globals |= {"nothing": NOTHING, "open_heading": OPEN}
     return environment

@@ -2,6 +2,7 @@
 -- Parameters:
 --   stage = : one stage
 --   changed_only = false: only figures that differ
+--   costs = true: also seconds and bytes, which differ between any two runs
 -- Example: corpusgate compare 20261130t02 last
 WITH paired AS (
     SELECT stage, metric, doc_class, count(*) AS paired_documents
@@ -9,9 +10,15 @@ WITH paired AS (
         SELECT DISTINCT a.stage::VARCHAR AS stage, a.metric::VARCHAR AS metric, a.document_id, d.doc_class
         FROM a_measures a
         JOIN b_measures b ON b.document_id = a.document_id AND b.metric = a.metric AND b.stage = a.stage
-             AND b.metric_version = a.metric_version AND b.label_digest IS NOT DISTINCT FROM a.label_digest
+             AND b.metric_version = a.metric_version
+        JOIN a_documents before ON before.document_id = a.document_id
         JOIN b_documents d ON d.document_id = b.document_id
+        JOIN catalogue c ON c.stage = a.stage::VARCHAR AND c.metric = a.metric::VARCHAR
         WHERE a.status IN ('ok', 'missing') AND b.status IN ('ok', 'missing')
+          AND a.slice_key IS NULL AND b.slice_key IS NULL
+          -- As the gate pairs: a document is measured alike under the same labels, or with labels for its new bytes.
+          AND (c.needs = 'free' OR a.label_digest IS NOT DISTINCT FROM b.label_digest
+               OR before.content_sha IS DISTINCT FROM d.content_sha)
     )
     GROUP BY GROUPING SETS ((stage, metric), (stage, metric, doc_class))
 ), both_runs AS (
@@ -32,7 +39,9 @@ SELECT s.stage, s.metric, s.aggregation, coalesce(s.doc_class, 'all') AS doc_cla
 FROM sides s
 JOIN catalogue c ON c.stage = s.stage AND c.metric = s.metric
 LEFT JOIN paired p ON p.stage = s.stage AND p.metric = s.metric AND p.doc_class IS NOT DISTINCT FROM s.doc_class
-WHERE ($stage IS NULL OR s.stage = $stage) AND s.items_a + s.items_b > 0
+WHERE ($stage IS NULL OR s.stage = $stage)
+  AND ($costs::BOOLEAN OR c.unit NOT IN ('seconds', 'bytes') OR s.metric = 'freshness_lag_seconds')
+  AND s.items_a + s.items_b > 0
   AND (NOT $changed_only::BOOLEAN OR s.value_a IS DISTINCT FROM s.value_b)
 ORDER BY stage_order(s.stage),
          s.metric, s.aggregation, s.doc_class NULLS FIRST

@@ -8,7 +8,7 @@
 WITH of_documents AS (
     SELECT c.stage, c.metric, c.direction, c.best, m.document_id, count(*) AS items,
            CASE WHEN c.aggregation = 'micro' THEN sum(m.numerator) / nullif(sum(m.denominator), 0)
-                ELSE avg(m.value) END AS value,
+                ELSE avg(coalesce(m.value, c.missing_score)) END AS value,
            bool_or(m.status = 'missing') AS missing
     FROM measures m JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage = m.stage::VARCHAR
     WHERE m.status IN ('ok', 'missing') AND m.slice_key IS NULL AND m.document_id IS NOT NULL
