@@ -6,6 +6,7 @@ can match it, and words are lemmatized (for presidio's context rules) only where
 parser never runs: nothing here reads its output.
 """
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -130,6 +131,8 @@ def _load_recognizers(phone_regions: tuple[str, ...]) -> tuple[Any, ...]:
     offline = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
     tldextract.tldextract.TLD_EXTRACTOR = offline
     vars(tldextract)["extract"] = offline
+    # It warns of each of its own recognizers that is not for English.
+    logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
     registry: Any = RecognizerRegistry()
     registry.load_predefined_recognizers(languages=["en"])
     others = [r for r in registry.recognizers if r.name not in {"PhoneRecognizer", "SpacyRecognizer"}]

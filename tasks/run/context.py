@@ -96,6 +96,14 @@ class BatchRef:
         """The batch's rows of the plan."""
         return read_table(self.documents, DOCUMENTS)
 
+    def scored(self, stage: StageName) -> Path:
+        """Where the stage's evaluator says which measures belong to these documents.
+
+        A file of its own: later stages read the locations while evaluators are at work.
+        """
+        path = self.locations[stage]
+        return path.parents[2] / "scored" / path.parent.name / path.name
+
     def read_locations(self, stage: StageName) -> pa.Table:
         """Where the stage's rows of these documents are."""
         return read_table(self.locations[stage], LOCATIONS)

@@ -12,7 +12,7 @@ from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.figures.catalogue import Catalogue
 from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest
-from tasks.lake.files import write_table
+from tasks.lake.files import read_table, write_table
 from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of
@@ -70,8 +70,12 @@ def write_facts(
 
 
 def all_locations(batches: Sequence[BatchRef]) -> pa.Table:
-    """The location rows of every stage that the batches have passed so far."""
-    tables = [batch.read_locations(stage) for batch in batches for stage in batch.locations]
+    """The location rows of every stage that the batches have passed so far, with their measures once scored."""
+    tables = [
+        read_table(scored, LOCATIONS) if (scored := batch.scored(stage)).exists() else batch.read_locations(stage)
+        for batch in batches
+        for stage in batch.locations
+    ]
     return pa.concat_tables(tables) if tables else LOCATIONS.empty_table()
 
 

@@ -34,10 +34,10 @@ class _Scored:
 
 def score_documents(
     context: RunContext, name: StageName, batches: Sequence[BatchRef], labels: Labels, *, anew: bool = False
-) -> list[BatchRef]:
+) -> None:
     """Scores what a stage made of each document and is not scored yet (`anew`: all of it).
 
-    Returns the batches with location rows that name the measures files.
+    Location rows that name the measures files are written to `BatchRef.scored`.
     """
     found: dict[int, dict[str, tuple[str, str]]] = {}
     collected: list[_Scored] = []
@@ -52,7 +52,8 @@ def score_documents(
             _flush(context, name, collected, found)
             collected = []
     _flush(context, name, collected, found)
-    return [_with_measures(context, name, batch, found[batch.number]) for batch in batches]
+    for batch in batches:
+        _with_measures(name, batch, found[batch.number])
 
 
 def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
@@ -169,13 +170,10 @@ def _measure_keys(name: StageName, batch: BatchRef, labels: Labels) -> dict[str,
     }
 
 
-def _with_measures(
-    context: RunContext, name: StageName, batch: BatchRef, found: Mapping[str, tuple[str, str]]
-) -> BatchRef:
+def _with_measures(name: StageName, batch: BatchRef, found: Mapping[str, tuple[str, str]]) -> None:
     table = batch.read_locations(name)
     ids = ids_of(table)
     for column, part in (("measures_file", 0), ("measures_key", 1)):
         values = pa.array([found[i][part] if i in found else None for i in ids], pa.string())
         table = table.set_column(table.schema.get_field_index(column), LOCATIONS.field(column), values)
-    write_table(table, batch.locations[name], LOCATIONS)
-    return batch
+    write_table(table, batch.scored(name), LOCATIONS)
