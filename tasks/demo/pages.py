@@ -24,7 +24,7 @@ def _chrome() -> Any:
 
 def render_page(source: Source) -> Rendered:
     """An HTML page. Its reference text is all visible text in the order of the markup."""
-    chrome = _chrome()[source.layout]
+    chrome = _chrome()["magazine" if source.layout == "magazine" else "page"]
     body = read_blocks(source.body)
     byline, before, after = _byline(source)
     html = _template().render(
@@ -87,6 +87,8 @@ def _placed(source: Source, chrome: Any, body: Sequence[Block], byline: str) -> 
     if source.layout != "magazine":
         yield from aside()
     yield from furniture("paragraph", *chrome["footer"])
+    if source.layout == "classic":
+        yield from furniture("paragraph", *(item for row in chrome["footer_grid"] for item in row))
 
 
 _TAGS = {"paragraph": "p", "caption": 'p class="caption"', "footnote": 'p class="footnote"', "code": "pre"}
