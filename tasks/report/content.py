@@ -33,7 +33,9 @@ HEADLINES: Mapping[StageName, tuple[str, ...]] = {
 
 SURVIVAL = "evidence_survival"
 
-_BOOKKEEPING = frozenset({"rows_in", "rows_out", "seconds", "quarantined", "unexpected_quarantine", "dropped"})
+_BOOKKEEPING = frozenset(
+    {"rows_in", "rows_out", "seconds", "quarantined", "unexpected_quarantine", "dropped", SURVIVAL}
+)
 _JUDGEMENTS = ("", "held", "undetermined", "warning", "drifted", "regressed", "broken")
 """What rules say of a figure, from mildest to gravest; empty where no rule could judge it."""
 
@@ -64,6 +66,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """How much evidence of a class is left after each stage; `points` are a line for a drawing 100 wide and high."""
+
+    name: str
+    cells: tuple[Cell | None, ...]
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StageFigures:
     """All figures of a stage: the headline of each measure, and its parts (class, cohort, own slice)."""
 
@@ -89,7 +100,7 @@ class Content:
     classes: tuple[str, ...]
     passage: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     headlines: tuple[Line, ...]
-    survival: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+    survival: tuple[Curve, ...]
     survival_stages: tuple[str, ...]
     stages: tuple[StageFigures, ...]
     quarantine: tuple[dict[str, Any], ...]
@@ -264,15 +275,18 @@ def _stage_figures(figures: list[dict[str, Any]], cells: _Cells, catalogue: Cata
 
 def _survival(
     figures: list[dict[str, Any]], classes: tuple[str, ...], cells: _Cells
-) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[Cell | None, ...]], ...]]:
+) -> tuple[tuple[str, ...], tuple[Curve, ...]]:
     found = {(f["stage"], f["doc_class"]): f for f in figures if f["metric"] == SURVIVAL and _plain(f)}
     stages = tuple(str(stage) for stage in StageName if (stage, None) in found)
-    rows = []
+    curves = []
     for name in (None, *classes):
-        row = tuple(cells.of(found.get((stage, name))) for stage in stages)
-        if any(row):
-            rows.append((name or "all documents", row))
-    return stages, tuple(rows)
+        row = [found.get((stage, name)) for stage in stages]
+        shares = [figure["value"] if figure else None for figure in row]
+        step = 100 / max(1, len(stages) - 1)
+        points = [(round(i * step, 1), round(100 - 100 * v, 1)) for i, v in enumerate(shares) if v is not None]
+        if points:
+            curves.append(Curve(name or "all documents", tuple(cells.of(figure) for figure in row), tuple(points)))
+    return stages, tuple(curves)
 
 
 def _passage(

@@ -59,13 +59,16 @@ def connect(lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = Tr
 
     `stages` and the macro `stage_order(stage)`: the order in which documents pass them; `catalogue`: one row per
     stage and measure; `figures`: the run's aggregated figures (with `figures` only, as they take a moment);
-    `quarantine_history`: all quarantine rows of the lake, since a failure met by an earlier run is not met again.
+    `paths`: a document's path as the pii stage left it, else as the source has it (a document that never came so far
+    must be found to be mended); `quarantine_history`: all quarantine rows of the lake, since a failure that an earlier
+    run met is not met again.
 
     Raises:
         ConfigurationError: the run did not come far enough to be read.
     """
     connection = duckdb.connect(":memory:", config={"memory_limit": "1GB"})
     _add_run(connection, lake, run_id, "", catalogue, figures=figures)
+    connection.execute(_PATHS)
     _add_vocabulary(connection, lake, catalogue)
     return connection
 
@@ -209,5 +212,13 @@ def catalogue_table(catalogue: Catalogue) -> pa.Table:
         ),
     )
 
+
+_PATHS = """
+    CREATE VIEW paths AS
+    SELECT d.document_id, coalesce(p.path, d.uri) AS path
+    FROM documents d
+    LEFT JOIN (SELECT document_id, list_filter(fields, lambda field: field.name = 'uri')[1].value AS path FROM pii) p
+           USING (document_id)
+"""
 
 _TEXTS = ("stage", "metric", "title", "definition", "needs", "basis", "unit", "direction", "aggregation", "per")

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+import duckdb
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -131,22 +133,19 @@ def _run_line(runs: Runs, run_id: str, live_run: str | None) -> RunLine:
 
 def _quarantined(runs: Runs, run_id: str) -> tuple[int, int | None]:
     """Documents in quarantine, and how many of them nobody expected (null where the run was not measured)."""
-    import pyarrow.compute as pc
-
-    from schemas.measures import MEASURES
-    from tasks.lake.files import read_table
-
     folder = runs.lake.run(run_id)
     if not (folder / "locations.parquet").exists():
         return 0, None
-    outcomes = runs.locations(run_id).filter(pc.field("outcome") == "quarantined")
-    files = sorted((folder / "facts").glob("*.parquet"))
-    unexpected = 0
-    for file in files:
-        rows = read_table(file, MEASURES)
-        here = rows.filter((pc.field("metric") == "unexpected_quarantine") & (pc.field("value") > 0))
-        unexpected += here.num_rows
-    return outcomes.num_rows, unexpected if files else None
+    with duckdb.connect(":memory:") as connection:
+        failed = _count(connection, [folder / "locations.parquet"], "outcome = 'quarantined'")
+        facts = sorted((folder / "facts").glob("*.parquet"))
+        return failed, _count(connection, facts, "metric = 'unexpected_quarantine' AND value > 0") if facts else None
+
+
+def _count(connection: duckdb.DuckDBPyConnection, files: list[Path], condition: str) -> int:
+    query = f"SELECT count(*) FROM read_parquet($files, union_by_name = true) WHERE {condition}"  # noqa: S608
+    row = connection.execute(query, {"files": [str(file) for file in files]}).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _next(runs: tuple[RunLine, ...]) -> str:

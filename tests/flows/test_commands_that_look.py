@@ -70,11 +70,11 @@ def test_report_prints_markdown_or_the_path_of_the_page(run: Run, folder: Path) 
     assert Path(out.strip()).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-@pytest.mark.parametrize("name", [REPORT, "doc-11", "1111", "reports/q3.pdf", "q3.pdf"])
+@pytest.mark.parametrize("name", [REPORT, "doc-11", "1111", "reports/q3-jane-roe.pdf", "q3-jane-roe.pdf"])
 def test_trace_finds_a_document_by_any_of_its_names(run: Run, name: str) -> None:
     code, out, _ = run("trace", name)
     assert code == 0
-    assert out.startswith("reports/q3.pdf\n")
+    assert out.startswith("reports/q3-jane-roe.pdf\n")
     assert "parse       ok · computed · 2 s · 1 elements" in out
     assert "cer 0.3, teds 0.75" in out
     assert f"rows in stages/parse/{NEW}-00001.parquet" in out
@@ -145,7 +145,7 @@ def test_sql_gives_rows_as_table_csv_json_and_parquet(run: Run, folder: Path) ->
     assert table[-1] == "4 rows"
     rows = list(csv.DictReader(io.StringIO(run("sql", query, "--format", "csv")[1])))
     assert [row["document_id"] for row in rows] == [REPORT, HOSTILE, ARTICLE, COPY]
-    assert json.loads(run("sql", query, "--format", "json")[1])[0] == {"document_id": REPORT, "uri": "reports/q3.pdf"}
+    assert json.loads(run("sql", query, "--format", "json")[1])[0] == {"document_id": REPORT, "uri": "reports/q3-jane-roe.pdf"}
     assert run("sql", query, "--format", "rows.parquet")[0] == 0
     assert pq.read_table(folder / "rows.parquet").num_rows == 4
 

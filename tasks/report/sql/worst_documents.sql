@@ -17,12 +17,12 @@ WITH of_documents AS (
       AND ($stage IS NULL OR c.stage = $stage) AND c.direction <> 'none'
     GROUP BY c.stage, c.metric, c.direction, c.best, c.aggregation, m.document_id
 )
-SELECT o.stage, o.metric, o.value, o.items, o.missing, d.doc_class, d.document_id, d.uri
-FROM of_documents o JOIN documents d USING (document_id)
+SELECT o.stage, o.metric, o.value, o.items, o.missing, d.doc_class, d.document_id, p.path AS uri
+FROM of_documents o JOIN documents d USING (document_id) JOIN paths p USING (document_id)
 WHERE o.value IS NOT NULL AND o.value IS DISTINCT FROM o.best
   AND ($doc_class IS NULL OR d.doc_class = $doc_class)
 QUALIFY row_number() OVER (PARTITION BY o.stage, o.metric
-                           ORDER BY CASE o.direction WHEN 'higher' THEN o.value ELSE -o.value END, d.uri)
+                           ORDER BY CASE o.direction WHEN 'higher' THEN o.value ELSE -o.value END, p.path)
         <= $per_measure::BIGINT
 ORDER BY stage_order(o.stage),
-         o.metric, CASE o.direction WHEN 'higher' THEN o.value ELSE -o.value END, d.uri
+         o.metric, CASE o.direction WHEN 'higher' THEN o.value ELSE -o.value END, p.path

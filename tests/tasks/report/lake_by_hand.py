@@ -15,7 +15,7 @@ from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.ledger import QUARANTINE
 from schemas.measures import MEASURES
 from schemas.names import MetricStatus, StageName, VerdictStatus
-from schemas.stages import CHUNK, DEDUP, PARSE
+from schemas.stages import CHUNK, DEDUP, PARSE, PII
 from schemas.verdict import Blame, Finding, FindingOutcome, Verdict
 from tasks.lake.files import write_json, write_table
 from tasks.lake.layout import Lake
@@ -28,7 +28,7 @@ REPORT, HOSTILE, ARTICLE, COPY = "doc-1111", "doc-2222", "doc-3333", "doc-4444"
 HOSTILE_PATH = "reports/x | `y` <script>alert(1)</script>\n\x1b[31m\u202efdp.exe"
 
 _URIS = {
-    REPORT: "reports/q3.pdf",
+    REPORT: "reports/q3-jane-roe.pdf",
     HOSTILE: HOSTILE_PATH,
     ARTICLE: "articles/tide.html",
     COPY: "articles/tide-copy.html",
@@ -134,7 +134,7 @@ def _outcome(document_id: str, stage: StageName) -> str | None:
 
 
 def _locations(run_id: str, cohorts: dict[str, str]) -> pa.Table:
-    written = {StageName.PARSE: "parse", StageName.DEDUP: "dedup", StageName.CHUNK: "chunk"}
+    written = (StageName.PARSE, StageName.DEDUP, StageName.PII, StageName.CHUNK)
     rows = []
     for document_id in sorted(cohorts):
         for stage in StageName:
@@ -178,7 +178,13 @@ def _write_outputs(lake: Lake, run_id: str, cohorts: dict[str, str]) -> None:
         for i in sorted(cohorts)
         if i in (REPORT, ARTICLE)
     ]
-    for stage, rows, schema in (("parse", parsed, PARSE), ("dedup", decided, DEDUP), ("chunk", chunked, CHUNK)):
+    redacted = [
+        {"document_id": i, "coverage": "model", "spans": [], "text": "PRIVATE TEXT",
+         "fields": [{"name": "uri", "value": _URIS[i].replace("jane-roe", "[PERSON]"), "types": ["PERSON"]}]}
+        for i in sorted(cohorts) if i in (REPORT, ARTICLE)
+    ]  # fmt: skip
+    tables = (("parse", parsed, PARSE), ("dedup", decided, DEDUP), ("pii", redacted, PII), ("chunk", chunked, CHUNK))
+    for stage, rows, schema in tables:
         path = lake.stage(stage) / f"{run_id}-00001.parquet"
         write_table(pa.Table.from_pylist(rows, schema=schema), path, schema)
 

@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from schemas.measures import MEASURES
+from schemas.names import StageName
 from tasks.errors import ConfigurationError
-from tasks.figures.catalogue import load_catalogue
+from tasks.figures.catalogue import Catalogue, load_catalogue
+from tasks.lake.files import write_table
 from tasks.lake.layout import Lake
+from tasks.metrics.rows import MetricRows
 from tasks.report.write import write_report
-from tests.tasks.report.lake_by_hand import HOSTILE, NEW, OLD, lake_by_hand
+from tests.tasks.report.lake_by_hand import HOSTILE, NEW, OLD, REPORT, lake_by_hand
 
 SHOWN_PATH = "reports/x | `y` <script>alert(1)</script> \\x1b[31m\\u202efdp.exe"
 """The hostile path as a reader must see it: on one line, its control characters written out."""
@@ -120,10 +124,11 @@ def test_no_text_of_a_document_and_no_place_of_the_source_is_shown(lake: Lake) -
         text = (lake.run(NEW) / name).read_text(encoding="utf-8")
         assert "PRIVATE TEXT" not in text
         assert "/secret/place" not in text
+        assert "jane-roe" not in text  # the path of a document, as the pii stage left it
 
 
 def test_worst_documents_and_labels_without_a_document_are_named(page: _Page, markdown: str) -> None:
-    assert "reports/q3.pdfdoc-1111" in page.cells
+    assert "reports/q3-[PERSON].pdfdoc-1111" in page.cells
     assert "articles/tide.htmldoc-3333" not in page.cells  # its figure is perfect
     assert "| Labels that name no document | demo 1 text: 2 |" in markdown
 
@@ -152,3 +157,21 @@ def test_a_verdict_that_was_altered_is_refused(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(ConfigurationError, match="not judged yet"):
         write_report(lake, NEW, load_catalogue())
+
+
+def test_evidence_survival_is_drawn_where_it_is_measured(tmp_path: Path) -> None:
+    lake = lake_by_hand(tmp_path)
+    catalogue = load_catalogue()
+    if not any(metric.id == "evidence_survival" for metric in catalogue.metrics):
+        like = catalogue.get("chunk", "conservation")
+        survival = like.model_copy(update={"id": "evidence_survival", "stage": "all", "title": "Evidence survival"})
+        catalogue = Catalogue(metrics=(*catalogue.metrics, survival))
+    for stage, kept in (("parse", 1.0), ("boilerplate", 0.75), ("chunk", 0.25)):
+        rows = MetricRows(StageName(stage))
+        rows.ratio("evidence_survival", REPORT, kept * 4, 4)
+        path = lake.run(NEW) / "facts" / f"{stage}-evidence.parquet"
+        write_table(rows.table(), path, MEASURES)
+    text = write_report(lake, NEW, catalogue).read_text(encoding="utf-8")
+    assert text.count('<polyline points="0.0,0.0 50.0,25.0 100.0,75.0 "/>') == 2  # all documents, and the one class
+    markdown = (lake.run(NEW) / "report.md").read_text(encoding="utf-8")
+    assert "| report | 1, n=1 | 0.75, n=1 | 0.25, n=1 |" in markdown
