@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 from flows.cli import main
+from flows.cli.inspection import _print_table
 from tests.tasks.report.lake_by_hand import ARTICLE, COPY, HOSTILE, NEW, OLD, REPORT, lake_by_hand
 
 Run = Callable[..., tuple[int, str, str]]
@@ -145,7 +148,8 @@ def test_sql_gives_rows_as_table_csv_json_and_parquet(run: Run, folder: Path) ->
     assert table[-1] == "4 rows"
     rows = list(csv.DictReader(io.StringIO(run("sql", query, "--format", "csv")[1])))
     assert [row["document_id"] for row in rows] == [REPORT, HOSTILE, ARTICLE, COPY]
-    assert json.loads(run("sql", query, "--format", "json")[1])[0] == {"document_id": REPORT, "uri": "reports/q3-jane-roe.pdf"}
+    first = json.loads(run("sql", query, "--format", "json")[1])[0]
+    assert first == {"document_id": REPORT, "uri": "reports/q3-jane-roe.pdf"}
     assert run("sql", query, "--format", "rows.parquet")[0] == 0
     assert pq.read_table(folder / "rows.parquet").num_rows == 4
 
@@ -172,3 +176,11 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
     code, out, _ = run(command, "--help")
     assert code == 0
     assert f"corpusgate {command}" in out
+
+
+def test_on_a_terminal_too_narrow_for_a_table_each_row_is_a_block() -> None:
+    rows = pa.table({"path": ["reports/a-rather-long-name.pdf"], "items": [3], "value": pa.array([None], pa.float64())})
+    console = Console(width=30, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        _print_table(console, rows)
+    assert capture.get().splitlines() == ["path   reports/a-rather-long-name.pdf", "items  3", "value  –", "", "1 row"]
