@@ -2,9 +2,12 @@
 and every measure that was taken is one that the catalogue explains."""
 
 import duckdb
+import pyarrow as pa
 
 from schemas.names import Cohort, Outcome, StageName
 from schemas.verdict import Finding, FindingOutcome
+from tasks.contracts.check import check_rows
+from tasks.contracts.contract import load_contract
 
 RULE = "accounting"
 """Always on: figures over documents that got lost on the way would be figures of something else."""
@@ -44,6 +47,35 @@ def uncatalogued(connection: duckdb.DuckDBPyConnection) -> list[Finding]:
             message=message,
         )
         for stage, metric in unknown
+    ]
+
+
+def contract_breaches(connection: duckdb.DuckDBPyConnection, figures: pa.Table) -> list[Finding]:
+    """A broken finding for each rule of the contracts of `documents`, `locations` and `figures` that does not hold."""
+    connection.register("judged_figures", figures)
+    relations = {"documents": StageName.FETCH, "locations": StageName.INDEX, "figures": StageName.INDEX}
+    breaches = [
+        (stage, violation)
+        for table, stage in relations.items()
+        for violation in check_rows(connection, "judged_figures" if table == "figures" else table, load_contract(table))
+    ]
+    connection.unregister("judged_figures")
+    return [
+        Finding(
+            rule="contract",
+            stage=stage.value,
+            metric=violation.rule,
+            aggregation="sum",
+            severity="fail",
+            outcome=FindingOutcome.BROKEN,
+            message=f"{violation.count} rows break the contract: {violation.description}",
+            slice_key="table",
+            slice_value=violation.table,
+            value=float(violation.count),
+            items=violation.count,
+            threshold=0.0,
+        )
+        for stage, violation in breaches
     ]
 
 

@@ -13,7 +13,7 @@ from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.figures import run_figures
 from tasks.figures.samples import document_samples
-from tasks.gate.accounting import account, uncatalogued
+from tasks.gate.accounting import account, contract_breaches, uncatalogued
 from tasks.gate.blame import blame_documents, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import decide_drift, feature_values
@@ -54,6 +54,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     found = [
         *account(connection),
         *uncatalogued(connection),
+        *contract_breaches(connection, run.figures),
         *decide(rules, catalogue, run, baselines),
         *decide_drift(drift_rules, values),
     ]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from schemas.documents import DOCUMENTS, LOCATIONS
@@ -124,6 +125,18 @@ def test_a_document_that_got_lost_between_two_stages_is_found(write_run: WriteRu
     broken = {f.stage: f.message for f in verdict.reasons if f.violated}
     assert broken == {"chunk": "1 lost", "metadata": "1 from nowhere"}
     assert verdict.status is VerdictStatus.FAIL
+
+
+def test_a_broken_table_contract_blocks(write_run: WriteRun) -> None:
+    lake = write_run("run-1", {"scan": 0.9, "web": 0.9}, baseline_run=None)
+    path = lake.run("run-1") / "plan.parquet"
+    plan = pq.read_table(path)
+    cohorts = pa.array(["somewhen", *plan.column("cohort").to_pylist()[1:]])
+    write_table(
+        plan.set_column(plan.schema.get_field_index("cohort"), DOCUMENTS.field("cohort"), cohorts), path, DOCUMENTS
+    )
+    verdict = judge(lake, "run-1", SETTINGS, load_catalogue())
+    assert [(f.rule, f.metric, f.value) for f in verdict.reasons if f.violated] == [("contract", "cohort-is-known", 1)]
 
 
 def test_a_measure_that_the_catalogue_does_not_know_is_not_passed_over(write_run: WriteRun) -> None:

@@ -1,0 +1,1 @@
+"""A contract per table, in the Open Data Contract Standard v3.1."""
