@@ -41,7 +41,8 @@ class _Lines:
                 return
             self._said = now
             self._console.print(
-                f"{self._elapsed():7.1f} s  {stage:<12} {self._done[stage]} documents, {self._computed[stage]} computed",
+                f"{self._elapsed():7.1f} s  {stage:<12} {self._done[stage]} documents, "
+                f"{self._computed[stage]} computed",
                 highlight=False,
             )
 

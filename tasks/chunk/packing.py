@@ -74,7 +74,7 @@ class Packer:
         headings_only = True
         for piece, tokens in sized:
             joined = used + _SEPARATOR_TOKENS if current else 0
-            small = headings_only or used < self._settings.min_tokens
+            small = headings_only or used < self._settings.least_tokens
             if current is not None and joined + tokens <= budget:
                 current, used = Range(current.start, piece.end, current.prefix), joined + tokens
             elif tokens <= budget and (current is None or not small or piece.kind in _WHOLE):

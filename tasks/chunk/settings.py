@@ -14,11 +14,11 @@ class ChunkSettings(StageSettings):
     max_tokens: int = Field(
         384, ge=32, le=8192, description="No chunk has more tokens than this, repeated prefix included."
     )
-    min_tokens: int = Field(
-        64,
+    min_tokens: int | None = Field(
+        None,
         ge=0,
         description="A chunk under this size takes in the beginning of the next element of its section, cut at a "
-        "sentence, row or line, rather than stand alone.",
+        "sentence, row or line, rather than stand alone. A sixth of max_tokens where it is not given.",
     )
     overlap_tokens: int = Field(
         0, ge=0, description="Up to this many tokens of the chunk before, of the same section, are repeated."
@@ -41,6 +41,11 @@ class ChunkSettings(StageSettings):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> "ChunkSettings":
-        if self.min_tokens + self.overlap_tokens > self.max_tokens // 2:
+        if self.least_tokens + self.overlap_tokens > self.max_tokens // 2:
             raise ValueError("min_tokens + overlap_tokens must not exceed half of max_tokens")
         return self
+
+    @property
+    def least_tokens(self) -> int:
+        """`min_tokens`, or what it follows from."""
+        return self.max_tokens // 6 if self.min_tokens is None else self.min_tokens

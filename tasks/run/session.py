@@ -87,8 +87,13 @@ class Session:
             self._labels = stored_labels(self.context.lake, manifest.get("gold_digest"), plan)
         return self._labels
 
-    def evaluate(self, stage: StageName, batches: Sequence[BatchRef], *, anew: bool = False) -> list[dict[str, Any]]:
+    def evaluate(self, stage: StageName, batches: Sequence[BatchRef]) -> list[dict[str, Any]]:
         """Scores a stage, writes its facts, and returns its table for people: a row per measure and class."""
+        self._score(stage, batches, anew=False)
+        plan = self.runs.plan(self.context.run_id)
+        return stage_table(self.context.lake, self.context.run_id, stage, all_locations(batches), plan, self.catalogue)
+
+    def _score(self, stage: StageName, batches: Sequence[BatchRef], *, anew: bool) -> None:
         score_documents(self.context, stage, batches, self.labels, anew=anew)
         plan = self.runs.plan(self.context.run_id)
         manifest = self.runs.manifest(self.context.run_id)
@@ -107,7 +112,6 @@ class Session:
                 "promoted": None,
             },
         )
-        return stage_table(self.context.lake, self.context.run_id, stage, all_locations(batches), plan, self.catalogue)
 
     def judge(self, batches: Sequence[BatchRef]) -> Verdict:
         """Writes where everything is, then judges the candidate by rules and baseline."""
@@ -152,7 +156,7 @@ class Session:
 
     def rescore(self, stage: StageName) -> Rescored:
         """Scores a stage of a finished run anew and says what came out."""
-        self.evaluate(stage, batches := self.batches(), anew=True)
+        self._score(stage, batches := self.batches(), anew=True)
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
         measured = stage_measures(self.context.lake, self.context.run_id, stage, locations)
