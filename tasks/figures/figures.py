@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import duckdb
@@ -20,14 +21,20 @@ _Place: TypeAlias = tuple[str | None, ...]
 _PLACE = ("stage", "metric", "doc_class", "cohort", "slice_key", "slice_value")
 _QUANTILES = {"p50": 0, "p95": 1, "p99": 2}
 
+_MANY = 2000
+"""From so many documents on, resampling gives what the delta method gives at once."""
+
 _GROUPS = """
     SELECT stage, metric, doc_class, cohort, slice_key, slice_value,
            sum(amount) FILTER (counts) AS amount, sum(weight) FILTER (counts) AS weight,
            sum(score) FILTER (counts) AS total, max(score) FILTER (counts) AS highest,
            min(score) FILTER (counts) AS lowest,
-           quantile_cont(score, [0.5, 0.95, 0.99]) FILTER (counts) AS quantiles,
+           quantile_cont(CASE WHEN ranked THEN score END, [0.5, 0.95, 0.99]) FILTER (counts) AS quantiles,
            sum(numerator) FILTER (counts) AS numerator, sum(denominator) FILTER (counts) AS denominator,
-           count(*) FILTER (counts) AS items, count(DISTINCT document_id) FILTER (counts) AS documents,
+           count(*) FILTER (counts) AS items,
+           -- A document has one row of its own, so that only documents of units need telling apart.
+           count(document_id) FILTER (counts AND per <> 'unit')
+             + count(DISTINCT CASE WHEN per = 'unit' THEN document_id END) FILTER (counts) AS documents,
            count(*) FILTER (status = 'missing') AS n_missing,
            count(*) FILTER (status = 'invalid') AS n_invalid,
            count(*) FILTER (status = 'not_applicable') AS n_not_applicable,
@@ -43,8 +50,7 @@ _GROUPS = """
 _SPREADS = """
     SELECT s.stage, s.metric, s.doc_class, s.cohort, s.slice_key, s.slice_value,
            list(s.amount ORDER BY s.document_id) AS amounts, list(s.weight ORDER BY s.document_id) AS weights
-    FROM samples s JOIN catalogue c ON c.metric = s.metric AND c.stage IN (s.stage, 'all')
-    WHERE c.sample
+    FROM samples s
     GROUP BY GROUPING SETS ((s.stage, s.metric, s.slice_key, s.slice_value),
                             (s.stage, s.metric, s.slice_key, s.slice_value, s.doc_class),
                             (s.stage, s.metric, s.slice_key, s.slice_value, s.cohort))
@@ -80,10 +86,22 @@ def interval_of(metric: Metric, value: float, amounts: Floats, weights: Floats) 
     bounded = lowest == 0 and highest == 1
     if bounded and np.all(weights == 1) and np.all((amounts == 0) | (amounts == 1)):
         return wilson(float(amounts.sum()), float(len(amounts)))
+    if len(amounts) > _MANY:
+        return _linear_interval(metric, value, amounts, weights)
     interval = bootstrap_ratio(amounts, weights, seed=seed_of(metric))
     if interval is not None and interval.low == interval.high and lowest is not None and highest is not None:
         return equal_values_interval(value, len(amounts), lowest, highest)
     return interval
+
+
+def _linear_interval(metric: Metric, value: float, amounts: Floats, weights: Floats) -> Interval:
+    """The delta method's interval of a ratio of sums (Cochran, Sampling Techniques, 1977, 6.13), within the range."""
+    error = float(np.sqrt(np.sum((amounts - value * weights) ** 2)) / weights.sum())
+    reach = NormalDist().inv_cdf(0.975) * error
+    lowest, highest = (
+        end if end is not None else value + side for end, side in zip(metric.range, (-reach, reach), strict=True)
+    )
+    return Interval(max(lowest, value - reach), min(highest, value + reach))
 
 
 def seed_of(metric: Metric) -> int:
@@ -123,7 +141,7 @@ def _value(group: dict[str, Any], aggregation: str) -> float | None:
 
 def _spreads(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[_Place, tuple[Floats, Floats]]]:
     """Amount and weight per document of each sample figure."""
-    connection.register("samples", document_samples(connection))
+    connection.register("samples", document_samples(connection, sampled=True))
     table = connection.sql(_SPREADS).to_arrow_table().combine_chunks()
     connection.unregister("samples")
     places = table.select(list(_PLACE)).to_pylist()

@@ -10,7 +10,7 @@ _DETAIL = """
     SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version, m.label_digest,
            d.doc_class, d.cohort, d.content_sha, m.document_id,
            m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
-           m.numerator, m.denominator,
+           m.numerator, m.denominator, c.per, c.ranked, c.sample,
            CASE WHEN m.status::VARCHAR = 'missing' THEN coalesce(m.value, c.missing_score) ELSE m.value END AS score,
            CASE WHEN c.micro THEN m.numerator ELSE score END AS amount,
            CASE WHEN c.micro THEN m.denominator ELSE 1.0 END AS weight,
@@ -24,15 +24,16 @@ _DETAIL = """
                      ELSE true END
 """
 
+# A document has one row of its own for each slice; only its units need summing.
 _SAMPLES = """
-    SELECT d.stage, d.metric, d.slice_key, d.slice_value, d.document_id,
-           any_value(d.doc_class) AS doc_class, any_value(d.cohort) AS cohort, any_value(d.content_sha) AS content_sha,
-           min(d.metric_version) AS metric_version, min(d.label_digest) AS label_digest,
-           sum(d.amount) AS amount, sum(d.weight) AS weight
-    FROM detail d
-    WHERE d.counts AND d.document_id IS NOT NULL
-    GROUP BY d.stage, d.metric, d.slice_key, d.slice_value, d.document_id
-    ORDER BY ALL
+    SELECT stage, metric, slice_key, slice_value, document_id, doc_class, cohort, content_sha, metric_version,
+           label_digest, amount, weight
+    FROM detail WHERE counts AND document_id IS NOT NULL AND per <> 'unit' AND (sample OR NOT $sampled)
+    UNION ALL
+    SELECT stage, metric, slice_key, slice_value, document_id, any_value(doc_class), any_value(cohort),
+           any_value(content_sha), min(metric_version), min(label_digest), sum(amount), sum(weight)
+    FROM detail WHERE counts AND document_id IS NOT NULL AND per = 'unit' AND (sample OR NOT $sampled)
+    GROUP BY stage, metric, slice_key, slice_value, document_id
 """
 
 
@@ -50,12 +51,12 @@ def create_detail(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -
     connection.execute(_DETAIL)
 
 
-def document_samples(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+def document_samples(connection: duckdb.DuckDBPyConnection, *, sampled: bool = False) -> pa.Table:
     """One row per measure, own slice and document that counts, with its summed `amount` and `weight`.
 
-    Needs `create_detail` on the same connection.
+    `sampled` leaves out the measures of a census. Needs `create_detail` on the same connection; in no stated order.
     """
-    return connection.sql(_SAMPLES).to_arrow_table()
+    return connection.sql(_SAMPLES, params={"sampled": sampled}).to_arrow_table()
 
 
 def _catalogue_table(catalogue: Catalogue) -> pa.Table:
@@ -66,6 +67,7 @@ def _catalogue_table(catalogue: Catalogue) -> pa.Table:
             "per": metric.per,
             "micro": "micro" in metric.aggregation,
             "sample": metric.basis == "sample",
+            "ranked": any(aggregation.startswith("p") for aggregation in metric.aggregation),
             "missing_score": metric.missing_score,
         }
         for metric in catalogue.metrics
@@ -76,6 +78,7 @@ def _catalogue_table(catalogue: Catalogue) -> pa.Table:
         "per": pa.string(),
         "micro": pa.bool_(),
         "sample": pa.bool_(),
+        "ranked": pa.bool_(),
         "missing_score": pa.float64(),
     }
     return pa.Table.from_pylist(rows, schema=pa.schema(list(kinds.items())))

@@ -192,6 +192,21 @@ def test_agreement_of_few_documents_is_not_certainty(connection: duckdb.DuckDBPy
     assert found["high"] == pytest.approx(0.75 + unseen * 0.25)
 
 
+def test_many_documents_get_the_interval_of_the_delta_method(connection: duckdb.DuckDBPyConnection) -> None:
+    """Half of 4,000 documents at 1/4, half at 3/4: the mean's standard error is 0.25 / sqrt(4000)."""
+    rows = MetricRows(StageName.PARSE)
+    for i in range(4000):
+        rows.ratio("share", f"d{i}", 1 if i % 2 else 3, 4)
+    found = figures(connection, rows, {f"d{i}": "x" for i in range(4000)}, measure("share")).at("share")
+    reach = 1.959964 * 0.25 / 4000**0.5
+    assert (found["low"], found["high"]) == (pytest.approx(0.5 - reach), pytest.approx(0.5 + reach))
+    rows = MetricRows(StageName.PARSE)
+    for i in range(2000):
+        rows.ratio("share", f"d{i}", 1 if i % 2 else 3, 4)
+    resampled = figures(connection, rows, {f"d{i}": "x" for i in range(2000)}, measure("share")).at("share")
+    assert resampled["high"] - 0.5 == pytest.approx(reach * 2**0.5, rel=0.1)
+
+
 def test_a_census_has_no_interval(connection: duckdb.DuckDBPyConnection) -> None:
     rows = MetricRows(StageName.PARSE)
     rows.ratio("share", "a", 1, 2)
