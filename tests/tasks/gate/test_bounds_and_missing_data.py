@@ -70,6 +70,18 @@ def test_missing_data_block_only_where_they_are_required(catalogue: Catalogue, m
     assert status_of([judged(catalogue, empty, required=True, **rule)]) is VerdictStatus.UNDETERMINED
 
 
+@pytest.mark.parametrize(
+    ("slice_of", "where"),
+    [("all", ["all documents"]), ("class", ["class x", "class y"]), ("cohort", ["cohort unchanged"])],
+)
+def test_a_rule_judges_the_whole_each_class_or_each_cohort(
+    catalogue: Catalogue, measured: World, slice_of: str, where: list[str]
+) -> None:
+    rule = Rule(id="r", stage="parse", metric="complete", kind="equal", threshold=1, slice=slice_of)
+    findings = decide([rule], catalogue, measured({"complete": {"x": [1, 1], "y": [0]}}), {"live": None})
+    assert sorted(finding.where for finding in findings) == where
+
+
 def test_fewer_items_than_asked_for_are_undetermined(catalogue: Catalogue, measured: World) -> None:
     rule = {"metric": "trial", "kind": "floor", "threshold": 0.9, "min_items": 5}
     few = measured({"trial": {"x": [1] * 4}})
