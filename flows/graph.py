@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from schemas.names import StageName
+from tasks.run.registry import STAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,14 @@ SEGMENTS: tuple[Segment, ...] = (
 )
 
 
+def evaluated_after(segment: Segment) -> tuple[StageName, ...]:
+    """The stages whose evaluators run once a segment is through: its own, less those that need the built index; the
+    last segment, which builds it, brings those too."""
+    if segment is SEGMENTS[-1]:
+        return tuple(name for name, stage in STAGES.items() if stage.reads_index or name in segment.stages)
+    return tuple(name for name in segment.stages if not STAGES[name].reads_index)
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A node of the run graph and the nodes it waits for."""
@@ -41,7 +50,7 @@ def nodes() -> tuple[Node, ...]:
     for segment in SEGMENTS:
         made.append(Node(segment.name, (before,)))
         before = segment.name
-        made += [Node(f"evaluate {stage}", (segment.name,)) for stage in segment.stages]
+        made += [Node(f"evaluate {stage}", (segment.name,)) for stage in evaluated_after(segment)]
     evaluators = tuple(node.name for node in made if node.name.startswith("evaluate "))
     made += [Node("gate", evaluators), Node("promote", ("gate",))]
     return tuple(made)

@@ -8,7 +8,7 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows import tasks
-from flows.graph import SEGMENTS, Segment
+from flows.graph import SEGMENTS, Segment, evaluated_after
 from flows.session import session
 from schemas.names import StageName
 from schemas.verdict import Verdict
@@ -28,7 +28,7 @@ def ingest(run_id: str) -> Verdict:
         batches = segment.with_options(name=part.name, flow_run_name=part.name, task_runner=runner)(
             run_id, part, batches
         )
-        for stage in part.stages:
+        for stage in evaluated_after(part):
             named = tasks.evaluate.with_options(name=f"evaluate {stage}", task_run_name=f"evaluate {stage}")
             evaluations.append(named.submit(run_id, stage, batches))
     for evaluation in evaluations:

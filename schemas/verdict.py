@@ -52,7 +52,7 @@ class Finding:
     stage: str
     metric: str
     aggregation: str
-    severity: Literal["fail", "warn"]
+    severity: Literal["fail", "warn", "note"]
     outcome: FindingOutcome
     message: str
     required: bool = False

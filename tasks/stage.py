@@ -174,7 +174,8 @@ class Stage(Generic[S]):
     `fingerprint` gives the versions of libraries and model files that shape the output (they enter it too).
     `labels` are the label kinds its evaluators read (they enter the measures key).
     `evaluate` gives the rows of documents from their batch alone. `facts`, where there is one, gives the rows
-    that need the whole corpus (pairs, reconciliation, freshness); they are made anew in every run.
+    that need the whole corpus (pairs, reconciliation, freshness); they are made anew in every run. `reads_index`
+    says that they search the built candidate, so the evaluator runs once that exists.
     """
 
     name: StageName
@@ -188,6 +189,7 @@ class Stage(Generic[S]):
     evaluate: Callable[[Evidence, S], pa.Table]
     context: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    reads_index: bool = False
     facts: Callable[[CorpusEvidence, S], pa.Table] | None = None
 
 

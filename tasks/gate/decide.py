@@ -64,7 +64,7 @@ def decide(
 
 def status_of(findings: Iterable[Finding]) -> VerdictStatus:
     """`fail` where a rule of that severity is broken, else `undetermined` where data are required and absent, else
-    `warn` where anything is broken or could not be told, else `pass`.
+    `warn` where anything is broken or could not be told, else `pass`. Rules of severity `note` change nothing.
 
     >>> status_of([])
     <VerdictStatus.PASS: 'pass'>
@@ -75,7 +75,7 @@ def status_of(findings: Iterable[Finding]) -> VerdictStatus:
             return VerdictStatus.FAIL
         if finding.blocks:
             status = VerdictStatus.UNDETERMINED
-        elif finding.violated or finding.outcome is FindingOutcome.UNDETERMINED:
+        elif finding.severity != "note" and (finding.violated or finding.outcome is FindingOutcome.UNDETERMINED):
             status = VerdictStatus.WARN if status is VerdictStatus.PASS else status
     return status
 

@@ -47,7 +47,10 @@ class Rule(_Part):
     threshold: float | None = Field(default=None, description="The bound, in the measure's unit.")
     max_loss: float | None = Field(default=None, ge=0, description="Allowed loss against the baseline, absolute.")
     slice: str = Field(default="all", description="`all`, `class`, `cohort`, or one of the measure's own slices.")
-    severity: Literal["fail", "warn"] = Field(default="fail", description="What a broken rule does to the verdict.")
+    severity: Literal["fail", "warn", "note"] = Field(
+        default="fail",
+        description="What a broken rule does to the verdict: fail blocks, warn makes it `warn`, note only says so.",
+    )
     required: bool = Field(default=False, description="Whether missing data blocks as undetermined.")
     min_items: int = Field(default=1, ge=1, description="Fewer items than this: undetermined.")
 

@@ -115,4 +115,5 @@ STAGE = Stage(
     evaluate=evaluate,
     context=("tenant", "groups"),
     facts=facts,
+    reads_index=True,
 )

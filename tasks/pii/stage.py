@@ -219,4 +219,5 @@ STAGE = Stage(
     context=("uri",),
     labels=("pii", "questions"),
     facts=facts,
+    reads_index=True,
 )

@@ -26,6 +26,7 @@ from tasks.run.facts import all_locations, write_facts
 from tasks.run.indexing import Built, open_index
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.planning import make_plan, split_batches
+from tasks.run.registry import STAGES
 from tasks.run.scoring import score_documents
 
 
@@ -104,8 +105,8 @@ class Session:
             plan,
             self.labels,
             self.catalogue,
-            index=self._index_under_test(manifest) if stage is StageName.INDEX else None,
-            live=self._view(self._live()) if stage is StageName.INDEX else None,
+            index=self._index_under_test(manifest) if STAGES[stage].reads_index else None,
+            live=self._view(self._live()) if STAGES[stage].reads_index else None,
             moments={
                 "started": timestamp(manifest["started_at"]),
                 "previous_scan": timestamp(manifest.get("previous_scan")),
