@@ -23,10 +23,10 @@ lint: $(VENV)/test.done
 
 bench: bench-memory bench-overhead
 
-bench-memory: $(VENV)/core.done
+bench-memory: $(VENV)/test.done
 	$(BIN)/python -m tests.benchmarks.memory
 
-bench-overhead: $(VENV)/core.done
+bench-overhead: $(VENV)/test.done
 	$(BIN)/python -m tests.benchmarks.overhead
 
 # Pins what pyproject.toml asks for. Needs `uv`, which is not part of the environment.
