@@ -103,16 +103,23 @@ def counts_line(findings: Sequence[Finding]) -> str:
 
     A rule that could not be judged is never counted with those that hold.
     """
-    counts = Counter("broken" if f.violated else f.outcome.value for f in findings)
+    counts = Counter(_kind(f) for f in findings)
     names = (
         ("ok", "held"),
         ("broken", "broken"),
+        ("noted", "broken and only noted"),
         ("undetermined", "undetermined"),
         ("not_applicable", "without data (not judged)"),
         ("first_run", "without a baseline (not judged)"),
     )
     said = ", ".join(f"{counts[key]} {name}" for key, name in names if counts[key])
     return f"rules applied to slices: {said or 'none'}"
+
+
+def _kind(finding: Finding) -> str:
+    if finding.violated:
+        return "noted" if finding.severity == "note" else "broken"
+    return finding.outcome.value
 
 
 def next_command(verdict: Verdict) -> str:
