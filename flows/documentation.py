@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import click
 import typer
 from pydantic import BaseModel
 
@@ -40,9 +39,9 @@ def settings() -> str:
         rows = [
             (
                 f"`{name}`",
-                _type(value),
-                "required" if name in required else _default(value, schema),
-                _own_words(value),
+                _type(value, schema.get("$defs", {})),
+                "required" if name in required else _default(value),
+                str(value.get("description", "")),
             )
             for name, value in schema["properties"].items()
         ]
@@ -111,25 +110,26 @@ def queries() -> str:
 def commands() -> str:
     """Every command with its arguments, options and examples, as `--help` shows them."""
     lines: list[str] = []
-    for name, command in command_tree():
-        shown = " ".join(part for part in (f"corpusgate {name}", *_arguments(command)) if part)
-        lines += [f"## {name}", "", "```text", shown, "```", "", _prose(command.help or ""), ""]
-        rows = [
-            (", ".join(f"`{o}`" for o in option.opts), _option_default(option), option.help or "")
-            for option in command.params
-            if isinstance(option, click.Option) and option.name != "help"
-        ]
-        if rows:
+    for name, command in command_tree().items():
+        given = [_argument(parameter) for parameter in command.params if parameter.param_type_name == "argument"]
+        lines += [f"## {name}", "", _prose(command.help or ""), ""]
+        if given:
+            lines += [_table(("argument", "default", "meaning"), given), ""]
+        if rows := [_option(parameter) for parameter in options_of(command)]:
             lines += [_table(("option", "default", "meaning"), rows), ""]
     return "\n".join(lines).rstrip()
 
 
-def command_tree() -> list[tuple[str, click.Command]]:
+def command_tree() -> dict[str, Any]:
     """Every command that does something, by its words (`gold import`)."""
     from flows.cli.app import app
 
-    root = typer.main.get_command(app)
-    return list(_leaves("", root))
+    return dict(_leaves("", typer.main.get_command(app)))
+
+
+def options_of(command: Any) -> list[Any]:
+    """A command's options, without `--help`."""
+    return [parameter for parameter in command.params if parameter.param_type_name == "option"]
 
 
 def graph() -> str:
@@ -214,28 +214,30 @@ def _prose(text: str) -> str:
     paragraphs = []
     for paragraph in re.split(r"\n\s*\n", text.replace("\b", "").strip()):
         lines = [line.strip() for line in paragraph.splitlines()]
-        if lines[0].startswith("corpusgate ") or lines[0].startswith("xdg-open "):
+        if lines[0].startswith(("corpusgate ", "xdg-open ")):
             paragraphs.append("```sh\n" + "\n".join(lines) + "\n```")
         else:
             paragraphs.append(" ".join(lines))
     return "\n\n".join(paragraphs).replace("```\n\n```sh\n", "")
 
 
-def _type(value: Mapping[str, Any]) -> str:
+def _type(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     if "$ref" in value:
-        return "a part of its own, see below"
+        named = definitions[value["$ref"].rsplit("/", 1)[1]]
+        return _type(named, definitions) if "enum" in named else "a part of its own"
     if "anyOf" in value:
-        return " or ".join("nothing" if part.get("type") == "null" else _type(part) for part in value["anyOf"])
+        parts = value["anyOf"]
+        return " or ".join("nothing" if part.get("type") == "null" else _type(part, definitions) for part in parts)
     if "oneOf" in value:
-        return "a part of its own, see below"
+        return "a part of its own"
     if "enum" in value:
         return ", ".join(f"`{item}`" for item in value["enum"])
     if "const" in value:
         return f"`{value['const']}`"
     if value.get("type") == "array":
-        return f"list: {_type(value['items'])}"
+        return f"list: {_type(value['items'], definitions)}"
     if value.get("type") == "object":
-        return f"mapping to: {_type(value['additionalProperties'])}"
+        return f"mapping to: {_type(value['additionalProperties'], definitions)}"
     name = {"path": "path", "date": "date"}.get(value.get("format", ""), _JSON_TYPES[value["type"]])
     return f"{name}{_bounds(value)}"
 
@@ -246,16 +248,14 @@ def _bounds(value: Mapping[str, Any]) -> str:
     return f", {', '.join(said)}" if said else ""
 
 
-def _default(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    if "$ref" in value or ("default" not in value and "anyOf" not in value):
-        return "see below"
+def _default(value: Mapping[str, Any]) -> str:
     default = value.get("default")
-    if isinstance(default, dict) and "$ref" in str(value):
-        return "see below"
+    if "$ref" in value or ("default" not in value and "anyOf" not in value):
+        return "as below"
     if default is None:
         return "nothing"
-    if default == []:
-        return "none"
+    if default in ([], ""):
+        return "none" if default == [] else "empty"
     if isinstance(default, dict):
         return ", ".join(f"`{key}: {_yaml(item)}`" for key, item in default.items())
     if isinstance(default, list):
@@ -267,34 +267,27 @@ def _yaml(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _own_words(value: Mapping[str, Any]) -> str:
-    return str(value.get("description", ""))
-
-
 def _bound(rule: Rule) -> str:
     return f"{rule.limit:g}" if rule.max_loss is None else f"loss up to {rule.max_loss:g}"
 
 
 def _small_print(metric: Metric) -> str:
-    low, high = ("−∞" if metric.range[0] is None else f"{metric.range[0]:g}"), (
-        "∞" if metric.range[1] is None else f"{metric.range[1]:g}"
-    )
+    low, high = ("unbounded" if end is None else f"{end:g}" for end in metric.range)
+    needs = f"labels of kind {', '.join(metric.labels)}" if metric.needs == "gold" else "no labels"
     score = "" if metric.missing_score is None else f" (counts as {metric.missing_score:g})"
-    rows = [
-        ("unit, range, direction", f"{metric.unit}, {low} to {high}, {_SIGNS[metric.direction]}"),
-        ("needs", f"labels: {', '.join(metric.labels)}" if metric.needs == "gold" else "no labels"),
-        ("basis, aggregation", f"{metric.basis}; {', '.join(metric.aggregation)}; one row per {metric.per}"),
-        ("empty case", metric.empty),
-        ("missing output", metric.missing_note + score),
-        ("slices", ", ".join(metric.slices) or "class, cohort"),
-        ("source", metric.source),
-        ("proven by", metric.oracle),
-        ("version", str(metric.version)),
+    lines = [
+        f"{metric.unit}, {low} to {high}; {_SIGNS[metric.direction]}",
+        f"needs {needs}; {metric.basis}; {', '.join(metric.aggregation)} over one row per {metric.per}",
+        f"nothing to measure: {metric.empty}",
+        f"missing output: {metric.missing_note}{score}",
+        f"source: {metric.source}; proven by: {metric.oracle}; version {metric.version}",
     ]
-    return _table(("", ""), rows)
+    if metric.slices:
+        lines.insert(2, f"slices beside class and cohort: {', '.join(metric.slices)}")
+    return "\n".join(f"- {' '.join(line.split())}" for line in lines)
 
 
-def _leaves(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+def _leaves(words: str, command: Any) -> Iterator[tuple[str, Any]]:
     inner = getattr(command, "commands", None)
     if inner is None:
         yield words, command
@@ -303,16 +296,18 @@ def _leaves(words: str, command: click.Command) -> Iterator[tuple[str, click.Com
         yield from _leaves(f"{words} {name}".strip(), child)
 
 
-def _arguments(command: click.Command) -> list[str]:
-    return [str(p.make_metavar(click.Context(command))) for p in command.params if isinstance(p, click.Argument)]
+def _argument(parameter: Any) -> tuple[str, ...]:
+    return (f"`{parameter.metavar or parameter.name.upper()}`", _given_default(parameter), parameter.help or "")
 
 
-def _option_default(option: click.Option) -> str:
-    if option.required:
+def _option(parameter: Any) -> tuple[str, ...]:
+    return (", ".join(f"`{name}`" for name in parameter.opts), _given_default(parameter), parameter.help or "")
+
+
+def _given_default(parameter: Any) -> str:
+    if parameter.required:
         return "required"
-    if option.default is None or option.default is False or callable(option.default):
-        return ""
-    return f"`{option.default}`"
+    return "" if parameter.default in (None, False) else f"`{parameter.default}`"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -1,5 +1,7 @@
 """Starting a run: the lake's lock, the private Prefect server, the flow, and what is left to say afterwards."""
 
+import logging
+import os
 import traceback
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -81,6 +83,7 @@ def _flow(context: RunContext, url: str) -> tuple[Verdict, str]:
     from flows.session import register
     from tasks.run.session import Session
 
+    _keep_logs_off_the_console()
     started = datetime.now(UTC)
     session = Session(context)
     register(session)
@@ -89,6 +92,18 @@ def _flow(context: RunContext, url: str) -> tuple[Verdict, str]:
     wait_until_recorded(url, session.task_runs(), since=started)
     Runs(context.lake).update(context.run_id, status="finished", finished_at=_now())
     return verdict, session.promotion
+
+
+def _keep_logs_off_the_console() -> None:
+    """Prefect's log lines go to its own pages; the terminal shows progress. PREFECT_LOGGING_LEVEL brings them back."""
+    if "PREFECT_LOGGING_LEVEL" in os.environ:
+        return
+    from prefect.logging.handlers import PrefectConsoleHandler
+
+    for logger in (logging.getLogger(), logging.getLogger("prefect")):
+        for handler in list(logger.handlers):
+            if isinstance(handler, PrefectConsoleHandler):
+                logger.removeHandler(handler)
 
 
 def _now() -> str:

@@ -213,7 +213,6 @@ def _client_settings(home: Path, url: str) -> dict[str, str | None]:
         "PREFECT_HOME": str(home.resolve()),
         "PREFECT_API_URL": url,
         "PREFECT_API_KEY": None,
-        "PREFECT_LOGGING_LEVEL": os.environ.get("PREFECT_LOGGING_LEVEL", "CRITICAL"),
         "PREFECT_API_AUTH_STRING": None,
         "PREFECT_PROFILE": None,
         "PREFECT_PROFILES_PATH": None,

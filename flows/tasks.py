@@ -18,7 +18,7 @@ from tasks.run.indexing import Built, build_candidate
 _OPTIONS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 
 
-@task(name="plan", **_OPTIONS)
+@task(name="plan", task_run_name="plan", **_OPTIONS)
 def plan(run_id: str) -> list[BatchRef]:
     """Lists the sources, names every document, splits the work into batches."""
     return session(run_id).plan()
@@ -37,13 +37,13 @@ def sign(run_id: str, batch: BatchRef) -> BatchRef:
     return sign_batch(session(run_id).context, batch)
 
 
-@task(name="decide", **_OPTIONS)
+@task(name="decide", task_run_name="decide", **_OPTIONS)
 def decide(run_id: str, batches: Sequence[BatchRef]) -> list[BatchRef]:
     """The dedup barrier: one decision over the whole corpus."""
     return decide_corpus(session(run_id).context, batches)
 
 
-@task(name="build candidate", **_OPTIONS)
+@task(name="build candidate", task_run_name="build candidate", **_OPTIONS)
 def build(run_id: str, batches: Sequence[BatchRef]) -> Built:
     """The index barrier: the candidate beside live."""
     return build_candidate(session(run_id).context, batches)
@@ -60,13 +60,13 @@ def evaluate(run_id: str, stage: StageName, batches: Sequence[BatchRef]) -> None
     )
 
 
-@task(name="gate", **_OPTIONS)
+@task(name="gate", task_run_name="gate", **_OPTIONS)
 def gate(run_id: str, batches: Sequence[BatchRef]) -> Verdict:
     """Judges the candidate against rules and baseline."""
     return session(run_id).judge(batches)
 
 
-@task(name="promote", **_OPTIONS)
+@task(name="promote", task_run_name="promote", **_OPTIONS)
 def promote(run_id: str, verdict: Verdict) -> str:
     """Makes the candidate live if the verdict allows it; says what it did."""
     return session(run_id).promote(verdict)
