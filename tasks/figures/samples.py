@@ -19,7 +19,7 @@ _DETAIL = """
     FROM measures m
     JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage IN (m.stage::VARCHAR, 'all')
     LEFT JOIN documents d ON d.document_id = m.document_id
-    WHERE CASE c.per WHEN 'document' THEN m.unit_id IS NULL
+    WHERE CASE c.per WHEN 'document' THEN m.unit_id IS NULL OR m.status::VARCHAR NOT IN ('ok', 'missing')
                      WHEN 'unit' THEN m.unit_id IS NOT NULL OR (m.value IS NULL AND m.denominator IS NULL)
                      ELSE true END
 """
@@ -41,9 +41,10 @@ def create_detail(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -
     """Makes the tables `catalogue` and `detail` from the views `measures` and `documents` of a connection.
 
     `detail` holds the metric rows of the kind that the catalogue aggregates (documents, units or the run), so that a
-    document and its parts never enter one figure; a document's row that only says why it has no units stays, to be
-    counted. `amount` over `weight` is a row's part of the figure: numerator and
-    denominator of a micro figure, value and 1 of any other. `counts` says whether the row enters it at all.
+    document and its parts never enter one figure. A row of the other kind that only says why there is no value (a
+    document without units, a labelled segment that was lost) stays, to be counted. `amount` over `weight` is a row's
+    part of the figure: numerator and denominator of a micro figure, value and 1 of any other. `counts` says whether
+    the row enters it at all.
     """
     connection.register("catalogue_rows", _catalogue_table(catalogue))
     connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")

@@ -153,6 +153,18 @@ def test_a_document_without_units_is_counted_for_a_measure_of_units(connection: 
     assert (found.at("teds")["value"], found.at("teds")["n_not_applicable"]) == (0.5, 1)
 
 
+def test_a_lost_part_of_a_document_is_counted_for_a_measure_of_documents(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = MetricRows(StageName.PARSE)
+    rows.ratio("kept", "a", 3, 4)
+    rows.without_value("kept", "a", MetricStatus.LOST_UPSTREAM, unit_id="segment-0")
+    rows.without_value("kept", "a", MetricStatus.LOST_UPSTREAM, unit_id="segment-1")
+    rows.ratio("kept", "a", 0, 1, unit_id="part-of-the-row-above")
+    found = figures(connection, rows, {"a": "x"}, measure("kept")).at("kept")
+    assert (found["value"], found["items"], found["documents"], found["n_lost_upstream"]) == (0.75, 1, 1, 2)
+
+
 def test_an_empty_denominator_is_null_and_weighs_nothing(connection: duckdb.DuckDBPyConnection) -> None:
     rows = MetricRows(StageName.PARSE)
     rows.ratio("share", "a", 0, 0)
