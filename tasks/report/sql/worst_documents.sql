@@ -1,6 +1,6 @@
 -- The worst documents of a measure, or of every gold measure, as the catalogue's direction says; perfect ones left out.
 -- Parameters:
---   metric = : one measure (cer, teds, recall, ...); every gold measure where absent
+--   metric = : one measure (cer, teds, pii_recall, ...); every gold measure where absent
 --   stage = : one stage
 --   doc_class = : one class
 --   per_measure = 5: how many documents of each measure

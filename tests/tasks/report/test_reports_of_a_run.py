@@ -13,6 +13,7 @@ from tasks.figures.catalogue import Catalogue, load_catalogue
 from tasks.lake.files import write_table
 from tasks.lake.layout import Lake
 from tasks.metrics.rows import MetricRows
+from tasks.report.content import HEADLINES
 from tasks.report.write import write_report
 from tests.tasks.report.lake_by_hand import HOSTILE, NEW, OLD, REPORT, lake_by_hand
 
@@ -83,6 +84,18 @@ def test_the_answer_and_the_cause_come_first(markdown: str) -> None:
     assert markdown.index("class report: parse (cer, worse by 0.2); then chunk") < markdown.index("## Blocking (2)")
     assert "0 held" not in markdown
     assert "1 held, 3 broken, 1 without data (not judged)" in markdown
+
+
+def test_the_overview_names_measures_that_the_catalogue_has() -> None:
+    catalogue = load_catalogue()
+    unknown = [
+        (stage, name)
+        for stage, names in HEADLINES.items()
+        for name in names
+        if name not in {metric.id for metric in catalogue.of_stage(stage)}
+    ]
+    assert HEADLINES.keys() == set(StageName)
+    assert unknown == []
 
 
 def test_what_fails_says_why_and_what_to_do(page: _Page) -> None:
