@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.documents import DOCUMENTS, LOCATIONS
-from schemas.names import Outcome, StageName
+from schemas.names import Cohort, Outcome, StageName
 from tasks.errors import ConfigurationError, RunError
 from tasks.lake.files import read_table, write_table
 from tasks.run.context import BatchRef, RunContext
@@ -36,17 +36,23 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     name = StageName.FETCH
     documents = batch.read_documents()
     version = STAGES[name].version
-    shas = {row["document_id"]: row["content_sha"] for row in documents.to_pylist() if row["content_sha"]}
-    known = {document_id: fetch_key(version, sha) for document_id, sha in shas.items()}
-    recorded = context.ledger.find("output", name, list(known), list(known.values()))
-    done = {i: row for i, row in recorded.items() if row["outcome"] != Outcome.OK or _stored(context, shas[i])}
+    described = {row["document_id"]: (row["content_sha"], row["media_type_declared"]) for row in documents.to_pylist()}
+    known = {i: fetch_key(version, sha, declared) for i, (sha, declared) in described.items() if sha}
+    # What cannot be fetched under these settings may be under others (a size limit).
+    refused = {i: document_key(context.bases[name], key, {}) for i, key in known.items()}
+    done = context.ledger.find("output", name, list(refused), list(refused.values()))
+    fetched_before = context.ledger.find("output", name, list(known), list(known.values()))
+    done |= {i: row for i, row in fetched_before.items() if _stored(context, described[i][0])}
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     if pending.num_rows:
         output = run_guarded(STAGES[name], Batch(pending, {name: _previous_fetches(context, pending)}), context)
-        found = output.table.select(["document_id", "content_sha"]).to_pylist()
-        keys = {row["document_id"]: fetch_key(version, row["content_sha"]) for row in found}
-        keys = {i: keys.get(i, fetch_key(version, shas.get(i, ""))) for i in ids_of(pending)}
+        keys = {
+            i: document_key(context.bases[name], fetch_key(version, described[i][0] or "", described[i][1]), {})
+            for i in ids_of(pending)
+        }
+        for row in output.table.select(["document_id", "content_sha", "media_type_declared"]).to_pylist():
+            keys[row["document_id"]] = fetch_key(version, row["content_sha"], row["media_type_declared"])
         rows += store(context, name, batch.number, pending, keys, output)
     context.progress.advance(name, len(rows), pending.num_rows)
     fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
@@ -206,9 +212,10 @@ def _complete_documents(context: RunContext, batch: BatchRef) -> BatchRef:
             row["content_sha"] = fetch["content_sha"]
             row["size_bytes"] = fetch["size_bytes"]
             row["commit_time"] = fetch["commit_time"] or row["commit_time"]
-            if row["previous_content_sha"] and row["cohort"] in ("changed", "unchanged"):
+            # A document that live could not fetch has no bytes there: whatever is found now is a change.
+            if row["cohort"] in (Cohort.CHANGED, Cohort.UNCHANGED):
                 same = row["previous_content_sha"] == fetch["content_sha"]
-                row["cohort"] = "unchanged" if same else "changed"
+                row["cohort"] = Cohort.UNCHANGED if same else Cohort.CHANGED
         rows.append(row)
     path = batch.documents.with_name(f"{batch.number:05d}-fetched.parquet")
     write_table(pa.Table.from_pylist(rows, schema=DOCUMENTS), path, DOCUMENTS)

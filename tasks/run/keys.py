@@ -43,9 +43,11 @@ def document_key(base: str, previous: str, context: Mapping[str, Any]) -> str:
     return digest([base, previous, context])
 
 
-def fetch_key(version: int, content_sha: str) -> str:
-    """The first link of the chain: the bytes themselves. How they were fetched does not matter."""
-    return digest(["fetch", version, content_sha])
+def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -> str:
+    """The first link of the chain: the bytes, and the type that their name or server declares (it decides what the
+    bytes leave open). How they were fetched does not matter.
+    """
+    return digest(["fetch", version, content_sha, media_type_declared])
 
 
 def measures_key(stage_key: str, scorer_version: int, label_digest: str | None) -> str:

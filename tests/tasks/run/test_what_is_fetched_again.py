@@ -1,0 +1,114 @@
+"""The same bytes under the same name are fetched once; a new name, a new limit or a new answer is looked at."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.names import Cohort, StageName
+from schemas.stages import FETCH
+from tasks.index.generations import Generation, Generations
+from tasks.lake.files import read_table
+from tasks.lake.layout import Lake
+from tasks.lake.ledger import Ledger
+from tasks.lake.quarantine import Quarantine
+from tasks.run.configuration import Configuration
+from tasks.run.context import BatchRef, RunContext
+from tasks.run.execute import run_fetch
+from tasks.run.session import Session
+
+
+def fetched(lake: Path, number: int, sources: list[dict[str, Any]], **settings: Any) -> tuple[Session, list[BatchRef]]:
+    """One run up to the end of its scan."""
+    configuration = Configuration.model_validate({"lake": lake, "sources": sources, "stages": {"fetch": settings}})
+    where = Lake(lake)
+    where.create()
+    run_id = f"20260101t00000{number}-aaaa"
+    session = Session(RunContext(run_id, configuration, where, Ledger(where.ledger), Quarantine(where.quarantine)))
+    session.runs.update(run_id, started_at=f"2026-01-01T00:00:0{number}+00:00")
+    batches = [run_fetch(session.context, batch) for batch in session.plan()]
+    session.close_scan(batches)
+    return session, batches
+
+
+def only(session: Session, batches: list[BatchRef]) -> dict[str, Any]:
+    """The location row of the one document, with its stored row."""
+    (place,) = [row for batch in batches for row in batch.read_locations(StageName.FETCH).to_pylist()]
+    if place["file"] is None:
+        return dict(place)
+    file = session.context.lake.root / place["file"]
+    (row,) = read_table(file, FETCH, document_ids=[place["document_id"]]).to_pylist()
+    return place | row
+
+
+def test_a_document_under_a_new_name_is_read_as_what_that_name_says(tmp_path: Path) -> None:
+    source = [{"name": "s", "type": "files", "root": str(tmp_path / "in")}]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "notes.txt").write_text("# Weir\n\nThe gate opens at 3 m.\n", encoding="utf-8")
+    before = only(*fetched(tmp_path / "lake", 1, source))
+    (tmp_path / "in" / "notes.txt").rename(tmp_path / "in" / "notes.md")
+    moved = only(*fetched(tmp_path / "lake", 2, source))
+    fresh = only(*fetched(tmp_path / "other", 1, source))
+    assert moved["document_id"] == before["document_id"]
+    assert (before["media_type"], moved["media_type"]) == ("text/plain", "text/markdown")
+    assert moved["stage_key"] == fresh["stage_key"] != before["stage_key"]
+
+
+def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
+    source = [{"name": "s", "type": "files", "root": str(tmp_path / "in")}]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "notes.txt").write_text("The gate opens at 3 m.\n", encoding="utf-8")
+    assert only(*fetched(tmp_path / "lake", 1, source))["computed"]
+    assert not only(*fetched(tmp_path / "lake", 2, source))["computed"]
+    assert not only(*fetched(tmp_path / "lake", 3, source, retries=0))["computed"]
+
+
+def test_a_refused_document_is_taken_once_the_limit_allows_it(tmp_path: Path) -> None:
+    source = [{"name": "s", "type": "files", "root": str(tmp_path / "in")}]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "notes.txt").write_text("The gate opens at 3 m.\n", encoding="utf-8")
+    refused = only(*fetched(tmp_path / "lake", 1, source, max_bytes=10))
+    again = only(*fetched(tmp_path / "lake", 2, source, max_bytes=10))
+    assert (refused["reason"], again["reason"], again["computed"]) == ("too_large", "too_large", False)
+    assert only(*fetched(tmp_path / "lake", 3, source, max_bytes=100))["outcome"] == "ok"
+
+
+@pytest.fixture
+def server() -> Any:
+    """A web server whose answers a test sets."""
+    answers: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(answers[-1])
+            self.send_header("Content-Type", "text/plain")
+            self.end_headers()
+            self.wfile.write(b"The gate opens at 3 m.")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    listening = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=listening.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listening.server_port}/notes", answers
+    listening.shutdown()
+    listening.server_close()
+    thread.join()
+
+
+def test_a_page_that_live_could_not_fetch_has_changed_once_it_answers(
+    tmp_path: Path, server: tuple[str, list[int]]
+) -> None:
+    url, answers = server
+    source = [{"name": "web", "type": "http", "urls": [url]}]
+    answers.append(404)
+    first, _ = fetched(tmp_path / "lake", 1, source, allow_private_addresses=True)
+    generation = Generation("chunks", 1, first.context.run_id, 2, "model@1")
+    Generations(first.context.lake.index, 1.0).promote(generation, expected=None, verdict_digest="of the first run")
+    answers.append(200)
+    second, batches = fetched(tmp_path / "lake", 2, source, allow_private_addresses=True)
+    assert only(second, batches)["outcome"] == "ok"
+    assert second.runs.plan(second.context.run_id).column("cohort").to_pylist() == [Cohort.CHANGED]
