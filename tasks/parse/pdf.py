@@ -103,6 +103,9 @@ def _page_blocks(document: Any, number: int, tables: str, heights: dict[int, flo
     pymupdf.TOOLS.reset_mupdf_warnings()
     try:
         page = document.load_page(number - 1)
+        if page.rotation:
+            # Coordinates are those of the page as drawn; the reader sees it turned.
+            page.remove_rotation()
         lines = page_lines(page)
         heights[number] = page.rect.height
         if not lines:

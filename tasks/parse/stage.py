@@ -84,7 +84,7 @@ def fingerprint(settings: ParseSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.PARSE,
-    version=1,
+    version=2,
     reads=(StageName.FETCH,),
     writes=PARSE,
     settings=ParseSettings,
