@@ -51,6 +51,17 @@ _FIELD_NAMES = frozenset(
     | {"note", "table", "figure", "fig", "page", "section", "chapter", "appendix", "step", "yes", "no", "ok", "todo"}
 )
 _ABBREVIATION = re.compile(r"\b(?:API|AI|JSON|XML|HTML|HTTPS?|URL|SQL|PDF|CSV|SDK|CLI|CSS|SLA|FAQ|GPU|CPU|USB|VPN)s?\b")
+_STREET = re.compile(r"\w[\w'’.-]*\s+(?:road|rd|street|avenue|ave|boulevard|blvd|highway|crescent)\.?\Z", re.IGNORECASE)
+_STREET_AFTER_NUMBER = re.compile(
+    r"\w[\w'’.-]*\s+(?:lane|drive|court|close|way|gate|row|walk|square|place|terrace|park|green|hill|steps|mews|rise|"
+    r"grove|gardens|parade|quay|wharf|alley|yard)\Z",
+    re.IGNORECASE,
+)
+_STREET_BEFORE_NUMBER = re.compile(
+    r"\w[\w'’.-]*\s+(?:drive|gate|row|square|terrace|steps|mews|grove|parade|quay|wharf|alley|yard)\Z", re.IGNORECASE
+)
+_HOUSE_BEFORE = re.compile(r"(?:\A|[\s,;:(])\d{1,4}[a-z]?,?[ ]\Z", re.IGNORECASE)
+_HOUSE_AFTER = re.compile(r"[ ]\d")
 _JOINED_WORDS = re.compile(r"(?!Fitz)[^\W\d_]{3}[a-z][A-Z]")
 _LINE = re.compile(r"[^\n\t\r]+")
 _NAME_CORE = re.compile(r"\w(?:.*?\w)?\.?(?=(?:['\u2019]s)?\W*\Z)")
@@ -81,7 +92,7 @@ def plausible(text: str, find: Find) -> bool:
     before = text[max(0, find.start - 48) : find.start]
     after = text[find.end : find.end + 2]
     if find.type == "PERSON":
-        return _name(value)
+        return _name(value) and not _street(value, before, after)
     if find.type == "PHONE_NUMBER":
         return _phone(value, before, after)
     if find.type == "IP_ADDRESS":
@@ -112,6 +123,15 @@ def _name(value: str) -> bool:
         return True
     alone = value.strip(".").casefold()
     return len(alone) > 1 and alone not in _FIELD_NAMES and not value.isupper() and value[0].isupper()
+
+
+def _street(value: str, before: str, after: str) -> bool:
+    """Whether the words name a street; where the last may be a surname (Lane, Hill), a house number must show it."""
+    if _STREET.search(value):
+        return True
+    if _HOUSE_BEFORE.search(before):
+        return _STREET_AFTER_NUMBER.search(value) is not None
+    return _HOUSE_AFTER.match(after) is not None and _STREET_BEFORE_NUMBER.search(value) is not None
 
 
 def _phone(value: str, before: str, after: str) -> bool:

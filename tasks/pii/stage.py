@@ -208,7 +208,7 @@ def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.PII,
-    version=1,
+    version=2,
     reads=(StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE),
     writes=PII,
     settings=PiiSettings,

@@ -55,6 +55,21 @@ def test_the_real_thing_is_flagged(redact: Redact, text: str, redacted: str) -> 
     assert redact([text])["text"] == redacted
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("P-106\tForge Yard 8\t205\nP-110\tJetty Road 12\t353", ["Forge Yard 8", "Jetty Road 12"]),
+        ("The shop stands at 4 Alice Lane, next to Marlowe Street.", ["4 Alice Lane", "Marlowe Street"]),
+    ],
+)
+def test_a_street_is_no_person(redact: Redact, text: str, kept: list[str]) -> None:
+    assert all(street in redact([text])["text"] for street in kept)
+
+
+def test_a_surname_that_is_a_street_word_too_stays_a_name(redact: Redact) -> None:
+    assert redact(["Ask Susan Hill or John Lane about the keys."])["text"] == "Ask [PERSON] or [PERSON] about the keys."
+
+
 def test_names_are_cut_to_their_words(redact: Redact) -> None:
     assert redact(["John Smith's office\tMary Jones"])["text"] == "[PERSON]'s office\t[PERSON]"
 
