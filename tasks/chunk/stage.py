@@ -112,7 +112,7 @@ STAGE = Stage(
     settings=ChunkSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=1,
+    scorer_version=2,
     evaluate=evaluate,
     labels=("questions",),
 )

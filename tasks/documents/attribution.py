@@ -5,6 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +91,9 @@ def attribute(
 
     Compared are letters and digits only, after NFKC and case folding: containment; else a partial ratio of at least
     95; else at least 0.95 of the passage's words (as a bag) close together there, in another reading order. A passage
-    under 20 such characters must be contained, and is `short`. Two outcomes say nothing: a passage without letters or
+    under 20 such characters must be contained, and is `short`. Where a passage was put together from elements that do
+    not follow one another in the file (what stood between them was taken out), each of its paragraphs must be found in
+    one of these ways, one of them with 20 characters or more. Two outcomes say nothing: a passage without letters or
     digits (`no_letters`), and one whose pages are scans without a text layer (`no_text_layer`).
 
     >>> raw = RawText("chapteronethequickbrownfoxjumpsover", ("Chapter one. The quick brown fox jumps over",))
@@ -109,9 +112,15 @@ def attribute(
         if anchor not in raw.anchors:
             return Attribution.FAILED
         start = raw.anchors[anchor]
-    found, stop = _find(passage, key, raw.key, start, end, lambda: raw.text_of(page_first, page_last, anchor))
+    text = cache(lambda: raw.text_of(page_first, page_last, anchor))
+    found, stop = _find(passage, key, raw.key, start, end, text)
+    if found is Attribution.FAILED:
+        found, stop = _find_paragraphs(passage, raw.key, start, end, text)
     if found not in VERIFIED:
         return found
+    if raw.page_starts:
+        # Within a page the second parser may read in another order: page feet first, or column by column.
+        stop = end
     for heading in filter(None, map(lookup_key, headings)):
         if not 0 <= raw.key.find(heading) < stop:
             return Attribution.FAILED
@@ -132,6 +141,19 @@ def _find(
     if _has_words(_words(passage), _words(text())):
         return Attribution.REORDERED, end
     return Attribution.FAILED, 0
+
+
+def _find_paragraphs(
+    passage: str, all_keys: str, start: int, end: int, text: Callable[[], str]
+) -> tuple[Attribution, int]:
+    """As `_find`, paragraph by paragraph: reordered where all are found and one of them is long enough to tell."""
+    paragraphs = [(part, key) for part in passage.split("\n\n") if (key := lookup_key(part))]
+    if len(paragraphs) < 2 or all(len(key) < LEAST_CHARACTERS for _, key in paragraphs):
+        return Attribution.FAILED, 0
+    places = [_find(part, key, all_keys, start, end, text) for part, key in paragraphs]
+    if any(found is Attribution.FAILED for found, _ in places):
+        return Attribution.FAILED, 0
+    return Attribution.REORDERED, max(stop for _, stop in places)
 
 
 def _has_words(wanted: list[str], there: list[str]) -> bool:

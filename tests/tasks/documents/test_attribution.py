@@ -130,3 +130,32 @@ def test_other_formats_are_read_and_images_are_not() -> None:
         read_raw(b"not a PDF", "application/pdf")
     with pytest.raises(UnreadableError):
         read_raw(b"not a zip", office)
+
+
+FAR_APART = RawText(
+    "thefifthlightfestivallasteduntilmayadvertisementnotshowncopyrightbythemuseum",
+    (
+        "The fifth light festival lasted until May. Advertisement, not shown. "
+        + "word " * 90
+        + "Copyright by the museum",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The fifth light festival lasted until May.\n\nCopyright by the museum", Attribution.REORDERED),
+        ("The fifth light festival lasted until May.\n\nCopyright by the town", Attribution.FAILED),
+        ("until May\n\nby the museum", Attribution.FAILED),
+    ],
+)
+def test_a_passage_with_a_gap_is_looked_up_by_paragraph(text: str, expected: Attribution) -> None:
+    assert attribute(text, FAR_APART) is expected
+
+
+def test_on_a_page_the_second_parser_may_read_the_foot_before_the_heading() -> None:
+    raw = RawText("thejournalpage27of312dataforreportingnextpage", ("", ""), page_starts=(0, 37))
+    foot = "The Journal, page 27 of 312"
+    assert attribute(foot, raw, page_first=1, page_last=1, headings=["Data for reporting"]) is Attribution.EXACT
+    assert attribute(foot, raw, page_first=1, page_last=1, headings=["Next page"]) is Attribution.FAILED
