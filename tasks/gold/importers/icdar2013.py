@@ -1,11 +1,12 @@
 """The ICDAR 2013 table competition's data: PDFs with `<name>-reg.xml` (table regions) and `<name>-str.xml` (cells).
 
-The corpus is the source folder as it is. A table that goes on over several regions becomes a label for each, as
+The PDFs are copied to `corpus/`, beside `gold/`. A table that goes on over several regions becomes a label for each, as
 parsers report tables by page. Boxes in the files have their origin at the bottom left of the page; labels have it at
 the top left, by the page's height in the PDF.
 """
 
 import hashlib
+import shutil
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ SOURCE = "icdar2013"
 
 
 def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Writes `gold/` with tables labels: page, box in points from the top left, HTML with spans.
+    """Writes `corpus/` and `gold/` with tables labels: page, box in points from the top left, HTML with spans.
 
     Grid cells that no label covers become empty cells. A document without its PDF, or whose files cannot be read,
     is left out and named in the summary.
@@ -33,6 +34,7 @@ def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
         raise ConfigurationError(
             f"{source_folder} holds no *-str.xml", remedy="name the folder with the competition's PDFs and XML files"
         )
+    corpus = out_folder / "corpus"
     rows: list[dict[str, Any]] = []
     skipped: list[str] = []
     for structure in structures:
@@ -46,9 +48,12 @@ def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
         except (etree.XMLSyntaxError, ValueError, LookupError) as error:
             skipped.append(f"{structure.name}: cannot be read ({type(error).__name__})")
             continue
+        path = pdf.relative_to(source_folder)
+        (corpus / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(pdf, corpus / path)
         rows.append(
             {
-                "document": f"{SOURCE}:{pdf.relative_to(source_folder).as_posix()}",
+                "document": f"{SOURCE}:{path.as_posix()}",
                 "content_sha": hashlib.sha256(pdf.read_bytes()).hexdigest(),
                 "label": {"tables": tables},
             }
@@ -62,7 +67,7 @@ def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
         description="Tables of the ICDAR 2013 table competition: regions and cells.",
         licence="MIT (as redistributed); the PDFs are governments'",
     )
-    return ImportSummary(gold, source_folder, SOURCE, {"tables": len(rows)}, tuple(skipped))
+    return ImportSummary(gold, corpus, SOURCE, {"tables": len(rows)}, tuple(skipped))
 
 
 def _page_heights(pdf: Path) -> list[float]:
