@@ -1,0 +1,108 @@
+"""The whole engine in this process, without Prefect: plan, eleven stages, evaluators, gate, promotion, report."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flows.launch import open_context
+from schemas.names import StageName
+from schemas.stages import STAGE_OUTPUTS
+from schemas.verdict import Verdict
+from tasks.embed.models import embedding_model
+from tasks.index.search import LanceView
+from tasks.lake.files import read_table
+from tasks.lake.layout import Lake
+from tasks.run.configuration import Configuration, load_configuration
+from tasks.run.context import Silent
+from tasks.run.deduplicate import decide_corpus, sign_batch
+from tasks.run.execute import run_fetch, run_stage
+from tasks.run.facts import all_locations
+from tasks.run.indexing import build_candidate, open_index
+from tasks.run.session import Session
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """What one run did, by the path of a document in its source."""
+
+    session: Session
+    verdict: Verdict
+    promotion: str
+    locations: Mapping[str, Mapping[StageName, dict[str, Any]]]
+
+    def outcome(self, path: str) -> tuple[str, StageName]:
+        """`ok`, `dropped` or `quarantined`, and the last stage that the document came to."""
+        stages = self.locations[path]
+        last = [stage for stage in StageName if stage in stages][-1]
+        return str(stages[last]["outcome"]), last
+
+    def row(self, path: str, stage: StageName) -> dict[str, Any] | None:
+        """A stage's row of a document; none where it made none."""
+        place = self.locations[path].get(stage)
+        if place is None or place["file"] is None:
+            return None
+        file = self.session.context.lake.root / place["file"]
+        (row,) = read_table(file, STAGE_OUTPUTS[stage], document_ids=[place["document_id"]]).to_pylist()
+        return dict(row)
+
+    @cached_property
+    def live(self) -> LanceView:
+        """The live generation."""
+        view = open_index(self.session.context).open_live()
+        assert view is not None, self.promotion
+        return view
+
+    @cached_property
+    def live_rows(self) -> dict[str, dict[str, Any]]:
+        """Rows of the live generation by chunk id."""
+        parts = self.live.rows(["chunk_id", "text", "uri", "document_id"])
+        return {row["chunk_id"]: row for part in parts for row in part.to_pylist()}
+
+    def found(self, query: str, k: int, *, by: str) -> list[dict[str, Any]]:
+        """The best `k` chunks of a `keyword` or a `vector` search of the live generation."""
+        if by == "keyword":
+            hits = self.live.search_text(query, k)
+        else:
+            model = embedding_model(self.session.context.configuration.stages.embed.model)
+            hits = self.live.search_vector(model.embed([query])[0][0].tolist(), k, exact=True)
+        return [self.live_rows[chunk_id] for chunk_id, _ in hits]
+
+
+def run_engine(configuration: Configuration | Path) -> EngineRun:
+    """Runs a configuration from plan to report."""
+    if isinstance(configuration, Path):
+        configuration = load_configuration(configuration)
+    lake = Lake(configuration.lake)
+    lake.create()
+    _wait_for_a_new_second(lake)
+    context = open_context(configuration, lake, Silent())
+    session = Session(context)
+    batches = [run_fetch(context, batch) for batch in session.plan()]
+    for stage in (StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE):
+        batches = [run_stage(context, stage, batch) for batch in batches]
+    session.close_scan(batches)
+    batches = decide_corpus(context, [sign_batch(context, batch) for batch in batches])
+    for stage in (StageName.PII, StageName.CHUNK, StageName.METADATA, StageName.EMBED, StageName.INDEX):
+        batches = [run_stage(context, stage, batch) for batch in batches]
+    session.built = build_candidate(context, batches)
+    for stage in StageName:
+        session.evaluate(stage, batches)
+    verdict = session.judge(batches)
+    promotion = session.promote(verdict)
+    session.report()
+    session.runs.update(context.run_id, status="finished", finished_at=datetime.now(UTC).isoformat())
+    uris = {row["document_id"]: row["uri"] for row in session.runs.plan(context.run_id).to_pylist()}
+    locations: dict[str, dict[StageName, dict[str, Any]]] = {}
+    for row in all_locations(batches).to_pylist():
+        locations.setdefault(uris[row["document_id"]], {})[StageName(row["stage"])] = row
+    return EngineRun(session, verdict, promotion, locations)
+
+
+def _wait_for_a_new_second(lake: Lake) -> None:
+    """Run ids sort by the second in which a run begins, and runs of this driver may be shorter than that."""
+    while any(path.name.startswith(f"{datetime.now(UTC):%Y%m%dt%H%M%S}") for path in lake.run("x").parent.glob("*")):
+        time.sleep(0.05)
