@@ -10,10 +10,11 @@ from prefect.cache_policies import NO_CACHE
 from flows.session import session
 from schemas.names import StageName
 from schemas.verdict import Verdict
+from tasks.index.generations import Candidate
 from tasks.run.context import BatchRef
 from tasks.run.deduplicate import decide_corpus, sign_batch
 from tasks.run.execute import run_fetch, run_stage
-from tasks.run.indexing import Built, build_candidate
+from tasks.run.indexing import build_candidate
 
 _OPTIONS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 
@@ -44,7 +45,7 @@ def decide(run_id: str, batches: Sequence[BatchRef]) -> list[BatchRef]:
 
 
 @task(name="build candidate", task_run_name="build candidate", **_OPTIONS)
-def build(run_id: str, batches: Sequence[BatchRef]) -> Built:
+def build(run_id: str, batches: Sequence[BatchRef]) -> Candidate | None:
     """The index barrier: the candidate beside live."""
     return build_candidate(session(run_id).context, batches)
 

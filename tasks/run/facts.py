@@ -9,7 +9,7 @@ import pyarrow as pa
 from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
-from tasks.figures.catalogue import Catalogue
+from tasks.figures.catalogue import Catalogue, Metric
 from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest
 from tasks.lake.files import read_table, write_table
@@ -36,10 +36,7 @@ def write_facts(
     """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder."""
     stage = STAGES[name]
     locations = all_locations(batches)
-    parts = [
-        _passage(context, name, plan, locations),
-        _without_output(context, name, batches, locations, plan, labels, catalogue),
-    ]
+    parts = [_passage(context, name, plan, locations)]
     if stage.facts is not None:
         started = moments["started"]
         if started is None:
@@ -57,6 +54,10 @@ def write_facts(
             promoted=moments.get("promoted"),
         )
         parts.append(stage.facts(evidence, context.settings(name)))
+    # The stage's own word on a document's measure comes first: none is counted twice.
+    said = {pair for part in parts for pair in _measured(part)}
+    unsaid = _without_output(context, name, batches, locations, plan, labels, catalogue)
+    parts.append(unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_())))
     keys = {
         row["document_id"]: row["stage_key"]
         for row in locations.to_pylist()
@@ -134,7 +135,7 @@ def _without_output(
             if any((document_id, kind) in labels.bound for kind in metric.labels):
                 rows.without_value(metric.id, document_id, status)
     labelled = {document_id for document_id, kind in labels.bound if kind in STAGES[name].labels}
-    gold = {metric.id for metric in metrics}
+    gold = {metric.id: metric for metric in metrics}
     parts = [rows.table()]
     for batch in batches:
         wanted = sorted(failed & labelled & set(ids_of(batch.read_documents())))
@@ -143,14 +144,26 @@ def _without_output(
     return concat_rows(parts)
 
 
-def _as_missing(rows: pa.Table, gold: set[str]) -> pa.Table:
-    rows = rows.filter(pa.array([metric in gold for metric in rows.column("metric").to_pylist()], pa.bool_()))
-    statuses = [
-        MetricStatus.MISSING.value if status == MetricStatus.OK else status
-        for status in rows.column("status").to_pylist()
-    ]
-    field = MEASURES.field("status")
-    return rows.set_column(MEASURES.get_field_index("status"), field, pa.array(statuses).cast(field.type))
+def _measured(rows: pa.Table) -> list[tuple[str, str | None]]:
+    """Measure and document of each row."""
+    return list(zip(rows.column("metric").to_pylist(), rows.column("document_id").to_pylist(), strict=True))
+
+
+def _as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
+    """The rows of gold measures, as missing. Where holding nothing is the best there is (nothing flagged wrongly,
+    nothing kept that must go), a failure has earned no score: the row is counted without a value.
+    """
+    made = []
+    for row in rows.to_pylist():
+        metric = gold.get(row["metric"])
+        if metric is None:
+            continue
+        if row["status"] == MetricStatus.OK:
+            row["status"] = MetricStatus.MISSING.value
+            if row["value"] == metric.range[1 if metric.direction == "higher" else 0]:
+                row |= {"value": None, "numerator": None, "denominator": None}
+        made.append(row)
+    return pa.Table.from_pylist(made, schema=MEASURES)
 
 
 def _costs(context: RunContext, locations: pa.Table, name: StageName | None = None) -> pa.Table:

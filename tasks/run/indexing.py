@@ -1,7 +1,6 @@
 """The index barrier: a candidate from live plus what changed, or none where nothing did."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -17,14 +16,6 @@ from tasks.stage import Batch
 _TARGET = pa.schema([pa.field("document_id", pa.string(), False), pa.field("index_key", pa.string(), False)])
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
-    """What the index barrier made: a candidate, or none because live already holds exactly this."""
-
-    candidate: Candidate | None
-    documents: int
-
-
 def open_index(context: RunContext) -> LanceIndex:
     """The index of the lake."""
     settings = context.settings(StageName.INDEX)
@@ -33,8 +24,10 @@ def open_index(context: RunContext) -> LanceIndex:
     return LanceIndex(context.lake.index, settings)
 
 
-def build_candidate(context: RunContext, batches: Sequence[BatchRef]) -> Built:
-    """Builds the candidate beside live from all documents that passed the index stage."""
+def build_candidate(context: RunContext, batches: Sequence[BatchRef]) -> Candidate | None:
+    """Builds the candidate beside live from all documents that passed the index stage; null where live already holds
+    exactly these.
+    """
     index = open_index(context)
     target = pa.Table.from_pylist(
         [
@@ -48,15 +41,14 @@ def build_candidate(context: RunContext, batches: Sequence[BatchRef]) -> Built:
     if shape is None:
         live = index.live()
         if live is None:
-            return Built(None, 0)
+            return None
         shape = live.generation.dimension, live.generation.embedding
     dimension, embedding = shape
     pending = index.pending(target, dimension=dimension, embedding=embedding)
     if not pending.write and not pending.remove and index.live() is not None:
-        return Built(None, target.num_rows)
+        return None
     rows = _rows(context, batches, set(pending.write))
-    candidate = index.build(context.run_id, target, rows, dimension=dimension, embedding=embedding)
-    return Built(candidate, target.num_rows)
+    return index.build(context.run_id, target, rows, dimension=dimension, embedding=embedding)
 
 
 def _rows(context: RunContext, batches: Sequence[BatchRef], wanted: set[str]) -> Iterator[pa.Table]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -134,7 +135,7 @@ def _flush(
         return
     stage = STAGES[name]
     number = collected[0].batch
-    path = context.lake.measures(name) / f"{context.run_id}-{number:05d}.parquet"
+    path = _unused(context.lake.measures(name) / f"{context.run_id}-{number:05d}.parquet")
     write_table(concat_rows([part.rows for part in collected]), path, MEASURES)
     file = context.relative(path)
     entries: list[dict[str, Any]] = []
@@ -156,7 +157,16 @@ def _flush(
                     "run_id": context.run_id,
                 }
             )
-    context.ledger.record(entries, f"{context.run_id}-measures-{name}-{number:05d}")
+    context.ledger.record(entries, f"measures-{name}-{path.stem}")
+
+
+def _unused(path: Path) -> Path:
+    """The path, numbered where it is taken: later runs read the rows of an earlier scoring where they are."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_stem(f"{path.stem}-{number}")
+    return free
 
 
 def _measure_keys(name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:

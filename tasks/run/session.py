@@ -10,12 +10,13 @@ import pyarrow as pa
 from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import Cohort, StageName
 from schemas.verdict import Verdict
+from tasks.errors import RunError
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.measures import stage_measures, table_digest
 from tasks.figures.stage_table import stage_table
 from tasks.gate.judge import judge
 from tasks.gold.labels import Labels
-from tasks.index.generations import Generation, Live
+from tasks.index.generations import Candidate, Generation
 from tasks.index.search import LanceView
 from tasks.index.store import LanceIndex
 from tasks.lake.files import write_json, write_table
@@ -23,7 +24,7 @@ from tasks.lake.runs import Runs, timestamp
 from tasks.report.write import write_report
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.facts import all_locations, write_facts
-from tasks.run.indexing import Built, open_index
+from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.planning import make_plan, split_batches
 from tasks.run.registry import STAGES
@@ -45,7 +46,7 @@ class Session:
         self.context = context
         self.runs = Runs(context.lake)
         self.catalogue = load_catalogue()
-        self.built = Built(None, 0)
+        self.built: Candidate | None = None
         self.promotion = ""
         self._labels: Labels | None = None
 
@@ -55,7 +56,8 @@ class Session:
         baseline = live.generation.run_id if live else None
         last = self.runs.last_scan(before=self.context.run_id)
         plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline))
-        previous = self.runs.manifest(last)["scan_finished_at"] if last else None
+        # What was committed while that scan was under way may have been missed by it.
+        previous = self.runs.manifest(last)["started_at"] if last else None
         self.runs.update(self.context.run_id, baseline_run=baseline, previous_scan=previous, last_scan_run=last)
         self.runs.write_plan(self.context.run_id, plan)
         parts = split_batches(plan, self.context.configuration.run.batch_size)
@@ -106,7 +108,7 @@ class Session:
             self.labels,
             self.catalogue,
             index=self._index_under_test(manifest) if STAGES[stage].reads_index else None,
-            live=self._view(self._live()) if STAGES[stage].reads_index else None,
+            live=self._baseline(manifest) if STAGES[stage].reads_index else None,
             moments={
                 "started": timestamp(manifest["started_at"]),
                 "previous_scan": timestamp(manifest.get("previous_scan")),
@@ -118,12 +120,7 @@ class Session:
         """Writes where everything is, then judges the candidate by rules and baseline."""
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
-        candidate = self.built.candidate
-        self.runs.update(
-            self.context.run_id,
-            candidate=asdict(candidate.generation) if candidate else None,
-            counts={"documents": locations.num_rows // max(1, len(StageName)), "indexed": self.built.documents},
-        )
+        self.runs.update(self.context.run_id, candidate=asdict(self.built.generation) if self.built else None)
         return self.rejudge()
 
     def rejudge(self) -> Verdict:
@@ -144,7 +141,7 @@ class Session:
         return self.promotion
 
     def _promote(self, verdict: Verdict, index: LanceIndex) -> str:
-        candidate = self.built.candidate
+        candidate = self.built
         if candidate is None:
             return "nothing to promote: live already holds exactly these documents"
         if not verdict.allows_promotion:
@@ -186,19 +183,20 @@ class Session:
             made.append(BatchRef(number, path, stages))
         return made
 
-    def _live(self) -> Generation | None:
-        live: Live | None = open_index(self.context).live()
-        return live.generation if live else None
-
     def _index_under_test(self, manifest: dict[str, Any]) -> LanceView | None:
-        candidate = self.built.candidate
-        if candidate is not None:
-            return self._view(candidate.generation)
-        recorded = manifest.get("candidate")
-        return self._view(Generation(**recorded) if recorded else self._live())
+        recorded = asdict(self.built.generation) if self.built else manifest.get("candidate")
+        return open_index(self.context).open(Generation(**recorded)) if recorded else self._baseline(manifest)
 
-    def _view(self, generation: Generation | None) -> LanceView | None:
-        return open_index(self.context).open(generation) if generation else None
+    def _baseline(self, manifest: dict[str, Any]) -> LanceView | None:
+        """What was live when the run was planned; null where nothing was, or where it was collected since."""
+        index = open_index(self.context)
+        was_live = [at.generation for at in index.history() if at.generation.run_id == manifest.get("baseline_run")]
+        if not was_live:
+            return None
+        try:
+            return index.open(was_live[-1])
+        except RunError:
+            return None
 
 
 def _now() -> str:

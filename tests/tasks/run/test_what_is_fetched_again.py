@@ -11,23 +11,15 @@ from schemas.names import Cohort, StageName
 from schemas.stages import FETCH
 from tasks.index.generations import Generation, Generations
 from tasks.lake.files import read_table
-from tasks.lake.layout import Lake
-from tasks.lake.ledger import Ledger
-from tasks.lake.quarantine import Quarantine
-from tasks.run.configuration import Configuration
-from tasks.run.context import BatchRef, RunContext
+from tasks.run.context import BatchRef
 from tasks.run.execute import run_fetch
 from tasks.run.session import Session
+from tests.tasks.run.runs_by_hand import started
 
 
 def fetched(lake: Path, number: int, sources: list[dict[str, Any]], **settings: Any) -> tuple[Session, list[BatchRef]]:
     """One run up to the end of its scan."""
-    configuration = Configuration.model_validate({"lake": lake, "sources": sources, "stages": {"fetch": settings}})
-    where = Lake(lake)
-    where.create()
-    run_id = f"20260101t00000{number}-aaaa"
-    session = Session(RunContext(run_id, configuration, where, Ledger(where.ledger), Quarantine(where.quarantine)))
-    session.runs.update(run_id, started_at=f"2026-01-01T00:00:0{number}+00:00")
+    session = started(lake, number, sources, fetch=settings)
     batches = [run_fetch(session.context, batch) for batch in session.plan()]
     session.close_scan(batches)
     return session, batches
