@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 REQUIREMENTS := deployments/requirements
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check lint bench-memory bench-overhead bench lock clean
+.PHONY: demo test check lint docs bench-memory bench-overhead bench lock clean
 
 demo: $(VENV)/core.done
 	$(BIN)/corpusgate demo
@@ -20,6 +20,10 @@ lint: $(VENV)/test.done
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Writes the parts of README.md and docs/ that follow from the code.
+docs: $(VENV)/core.done
+	$(BIN)/python -m flows.documentation
 
 bench: bench-memory bench-overhead
 

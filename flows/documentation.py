@@ -5,7 +5,7 @@ A generated part lies between two comments of a page; what stands around it is w
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -307,10 +307,10 @@ def _option(parameter: Any) -> tuple[str, ...]:
 def _given_default(parameter: Any) -> str:
     if parameter.required:
         return "required"
-    return "" if parameter.default in (None, False) else f"`{parameter.default}`"
+    return "" if parameter.default is None or parameter.default is False else f"`{parameter.default}`"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
 

@@ -33,12 +33,12 @@ class FileSource(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1)
+    name: str = Field(min_length=1, description="Name of the source; it is part of every document's identity.")
     type: Literal["files"] = "files"
-    root: Path
-    include: tuple[str, ...] = ("**/*",)
-    exclude: tuple[str, ...] = ()
-    follow_symlinks: bool = False
+    root: Path = Field(description="The folder. Relative to the configuration file.")
+    include: tuple[str, ...] = Field(("**/*",), description="Globs of the files to take.")
+    exclude: tuple[str, ...] = Field((), description="Globs of files and folders to leave out.")
+    follow_symlinks: bool = Field(False, description="Whether symbolic links inside the folder are followed.")
 
 
 class HttpSource(BaseModel):
@@ -46,10 +46,10 @@ class HttpSource(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1)
+    name: str = Field(min_length=1, description="Name of the source; it is part of every document's identity.")
     type: Literal["http"] = "http"
-    urls: tuple[str, ...] = ()
-    urls_file: Path | None = None
+    urls: tuple[str, ...] = Field((), description="The URLs; each is one document, links are not followed.")
+    urls_file: Path | None = Field(None, description="A text file of URLs. Relative to the configuration file.")
 
 
 Source: TypeAlias = Annotated[FileSource | HttpSource, Field(discriminator="type")]
