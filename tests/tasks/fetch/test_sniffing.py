@@ -55,7 +55,7 @@ BINARY_JUNK = bytes(range(256)) * 3
         (BINARY_JUNK, MARKDOWN, BINARY),
         (b"\x89PNG\r\n\x1a\n\x00", None, "image/png"),
         (b"\xff\xd8\xff\xe0", PDF, "image/jpeg"),
-        (gzip.compress(b"<html>"), HTML, "application/gzip"),
+        (gzip.compress(b"<html>", mtime=0), HTML, "application/gzip"),
         (WORD, None, DOCX),
         (WORD[:-30], DOCX, DOCX),
         (archive("[Content_Types].xml", "xl/workbook.xml"), ZIP, XLSX),
