@@ -89,6 +89,28 @@ def test_a_ruled_table_keeps_spans_and_is_not_repeated_as_text(pdf, tmp_path):
     assert parse(tmp_path / "table.pdf", tables="none")["elements"][-1]["kind"] == "paragraph"
 
 
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_turned_page_reads_as_it_is_seen(pdf, tmp_path, turn):
+    """Drawn lying on its side (or head), with a /Rotate that sets it upright: the reader sees the same page."""
+    pdf.multi_cell(0, 6, LOREM, new_x="LMARGIN", new_y="NEXT")
+    with pdf.table() as table:
+        for cells in (["Station", "Level"], ["Mill", "101"], ["Weir", "203"], ["Lock", "305"]):
+            table.row(cells)
+    pdf.output(tmp_path / "upright.pdf")
+    with pymupdf.open(tmp_path / "upright.pdf") as upright, pymupdf.open() as turned:
+        width, height = upright[0].rect.width, upright[0].rect.height
+        page = (
+            turned.new_page(width=width, height=height) if turn == 180 else turned.new_page(width=height, height=width)
+        )
+        page.show_pdf_page(page.rect, upright, 0, rotate=turn)
+        page.set_rotation(turn)
+        turned.save(tmp_path / "turned.pdf")
+    expected, found = (parse(tmp_path / f"{name}.pdf")["elements"] for name in ("upright", "turned"))
+    assert [(e["kind"], e["text"], e["html"]) for e in found] == [(e["kind"], e["text"], e["html"]) for e in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one["bbox"] == pytest.approx(other["bbox"], abs=2)
+
+
 def test_running_headers_stay_and_are_no_headings(tmp_path):
     document = FPDF()
     for page in range(1, 6):
