@@ -21,9 +21,9 @@ from tasks.gold.labels import Labels
 
 
 class StageSettings(BaseModel):
-    """Base of every stage's settings: frozen, and unknown keys are errors."""
+    """Base of every stage's settings: frozen; unknown keys and numbers without end are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class RawBytes(Protocol):
@@ -154,7 +154,6 @@ class CorpusEvidence:
     locations: pa.Table
     outputs: Callable[[StageName], Iterator[pa.Table]]
     labels: Labels
-    costs: pa.Table
     index: IndexView | None
     live: IndexView | None
     started: datetime

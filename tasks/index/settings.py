@@ -79,7 +79,7 @@ class IndexSettings(StageSettings):
         description="Deleted documents that are searched for; all of them are looked up by id.",
     )
     access_pairs: int = Field(
-        default=200,
+        default=12,
         ge=1,
         le=100_000,
         json_schema_extra=_BESIDE,

@@ -44,14 +44,17 @@ def read_table(path: Path, schema: pa.Schema, *, document_ids: list[str] | None 
     Raises:
         RunError: the file is missing, torn, or lacks a required column.
     """
-    filters = None if document_ids is None else pc.field("document_id").isin(document_ids)
     try:
-        table = pq.read_table(path, filters=filters, partitioning=None)
+        # Not through the dataset reader of pyarrow: it costs a millisecond more per file, and a run reads thousands.
+        with pq.ParquetFile(path) as file:
+            table = file.read(use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
         raise RunError(
             f"{path} cannot be read: {type(error).__name__}",
             remedy="the file is missing or torn; run `corpusgate doctor` to find what it held and what to re-run",
         ) from error
+    if document_ids is not None:
+        table = table.filter(pc.is_in(table.column("document_id"), pa.array(document_ids, pa.string())))
     columns = []
     for field in schema:
         if field.name in table.column_names:

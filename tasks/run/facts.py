@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
@@ -36,7 +37,8 @@ def write_facts(
     """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder."""
     stage = STAGES[name]
     locations = all_locations(batches)
-    parts = [_passage(context, name, plan, locations)]
+    here = locations.filter(pc.field("stage") == name.value)
+    parts = [_passage(context, name, plan, here)]
     if stage.facts is not None:
         started = moments["started"]
         if started is None:
@@ -46,7 +48,6 @@ def write_facts(
             locations=locations,
             outputs=lambda wanted: stage_outputs(context, wanted, batches),
             labels=labels,
-            costs=_costs(context, locations),
             index=index,
             live=live,
             started=started,
@@ -56,15 +57,11 @@ def write_facts(
         parts.append(stage.facts(evidence, context.settings(name)))
     # The stage's own word on a document's measure comes first: none is counted twice.
     said = {pair for part in parts for pair in _measured(part)}
-    unsaid = _without_output(context, name, batches, locations, plan, labels, catalogue)
+    dropped = set(ids_of(locations.filter(pc.field("outcome") == Outcome.DROPPED.value)))
+    unsaid = _without_output(context, name, batches, here, dropped, plan, labels, catalogue)
     parts.append(unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_())))
-    keys = {
-        row["document_id"]: row["stage_key"]
-        for row in locations.to_pylist()
-        if row["stage"] == name and row["stage_key"]
-    }
-    ids = {row["document_id"] for row in plan.to_pylist()}
-    digests = {i: label_digest(labels, i, stage.labels) for i in ids}
+    keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
+    digests = {i: label_digest(labels, i, stage.labels) for i in ids_of(plan)}
     path = context.folder / "facts" / f"{name}.parquet"
     write_table(stamp(concat_rows(parts), keys, labels.version, digests), path, MEASURES)
     return path
@@ -80,17 +77,16 @@ def all_locations(batches: Sequence[BatchRef]) -> pa.Table:
     return pa.concat_tables(tables) if tables else LOCATIONS.empty_table()
 
 
-def _passage(context: RunContext, name: StageName, plan: pa.Table, locations: pa.Table) -> pa.Table:
+def _passage(context: RunContext, name: StageName, plan: pa.Table, here: pa.Table) -> pa.Table:
     """Rows in and out, and per document whether it was quarantined or dropped here and what it cost."""
     rows = MetricRows(name)
-    here = [row for row in locations.to_pylist() if row["stage"] == name]
-    outcomes = [row["outcome"] for row in here]
-    rows.value("rows_in", None, float(len(here)))
+    outcomes = here.column("outcome").to_pylist()
+    rows.value("rows_in", None, float(len(outcomes)))
     rows.value("rows_out", None, float(sum(outcome == Outcome.OK for outcome in outcomes)))
     expected = context.configuration.gate.expected_quarantine
-    places = {row["document_id"]: row for row in plan.to_pylist()}
-    seconds = {row["document_id"]: row["seconds"] for row in _costs(context, locations, name).to_pylist()}
-    for row in here:
+    places = {row["document_id"]: row for row in plan.select(["document_id", "source", "uri"]).to_pylist()}
+    seconds = {row["document_id"]: row["seconds"] for row in _costs(context, here).to_pylist()}
+    for row in here.to_pylist():
         document_id = row["document_id"]
         quarantined = row["outcome"] == Outcome.QUARANTINED
         document = places[document_id]
@@ -109,7 +105,8 @@ def _without_output(
     context: RunContext,
     name: StageName,
     batches: Sequence[BatchRef],
-    locations: pa.Table,
+    here: pa.Table,
+    dropped: set[str],
     plan: pa.Table,
     labels: Labels,
     catalogue: Catalogue,
@@ -121,14 +118,11 @@ def _without_output(
     dropped on purpose.
     """
     rows = MetricRows(name)
-    here = [row for row in locations.to_pylist() if row["stage"] == name]
-    made = {row["document_id"] for row in here if row["file"] is not None}
-    failed = {row["document_id"] for row in here if row["outcome"] == Outcome.QUARANTINED}
-    dropped = {row["document_id"] for row in locations.to_pylist() if row["outcome"] == Outcome.DROPPED}
+    made = set(ids_of(here.filter(pc.field("file").is_valid())))
+    failed = set(ids_of(here.filter(pc.field("outcome") == Outcome.QUARANTINED.value)))
     metrics = [metric for metric in catalogue.of_stage(name) if metric.needs == "gold" and metric.per != "run"]
-    for document in plan.to_pylist():
-        document_id = document["document_id"]
-        if document["cohort"] == Cohort.DELETED or document_id in made or document_id in failed:
+    for document_id in ids_of(plan.filter(pc.field("cohort") != Cohort.DELETED.value)):
+        if document_id in made or document_id in failed:
             continue
         status = MetricStatus.NOT_APPLICABLE if document_id in dropped else MetricStatus.LOST_UPSTREAM
         for metric in metrics:
@@ -166,13 +160,11 @@ def _as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
     return pa.Table.from_pylist(made, schema=MEASURES)
 
 
-def _costs(context: RunContext, locations: pa.Table, name: StageName | None = None) -> pa.Table:
-    wanted = locations.select(["document_id", "stage", "stage_key"])
-    where = "" if name is None else f"AND l.stage = '{name}'"
+def _costs(context: RunContext, here: pa.Table) -> pa.Table:
+    """What the ledger says that these documents cost at one stage."""
     return context.ledger.select(
-        f"""SELECT l.document_id, l.stage, arg_max(l.seconds, l.recorded_at) AS seconds,
-                   arg_max(l.peak_rss_bytes, l.recorded_at) AS peak_rss_bytes
-            FROM ledger l JOIN wanted w USING (document_id, stage, stage_key)
-            WHERE l.kind = 'output' {where} GROUP BY ALL ORDER BY ALL""",  # noqa: S608
-        wanted=wanted,
+        """SELECT l.document_id, arg_max(l.seconds, l.recorded_at) AS seconds
+           FROM ledger l JOIN wanted w USING (document_id, stage, stage_key)
+           WHERE l.kind = 'output' GROUP BY ALL ORDER BY ALL""",
+        wanted=here.select(["document_id", "stage", "stage_key"]),
     )

@@ -55,7 +55,7 @@ def _measured(
         for d, pairs in labels.items()
     }
     evidence = CorpusEvidence(
-        documents, LOCATIONS.empty_table(), outputs, Labels("1", bound), pa.table({}), None, None, datetime.now(UTC),
+        documents, LOCATIONS.empty_table(), outputs, Labels("1", bound), None, None, datetime.now(UTC),
         None, None,
     )  # fmt: skip
     rows: list[dict[str, Any]] = facts(evidence, settings).to_pylist()

@@ -61,7 +61,6 @@ def test_each_planned_document_counts_once_whatever_became_of_it() -> None:
             pa.Table.from_pylist(part, schema=FETCH) for part in outputs if stage is StageName.FETCH
         ),
         labels=NO_LABELS,
-        costs=pa.table({}),
         index=None,
         live=None,
         started=NOON,

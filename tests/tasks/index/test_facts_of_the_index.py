@@ -79,7 +79,6 @@ def evidence_of(
         locations=pa.Table.from_pylist(locations, schema=LOCATIONS),
         outputs=stream,
         labels=NO_LABELS,
-        costs=pa.table({}),
         index=index,
         live=live,
         started=NOON,

@@ -44,7 +44,7 @@ def test_each_document_is_right_or_wrong_and_a_stale_label_is_counted() -> None:
 def test_corpus_figures_by_language_their_mean_and_the_calibration() -> None:
     now = datetime.now(UTC)
     evidence = CorpusEvidence(
-        *(DOCUMENTS.empty_table(), LOCATIONS.empty_table(), lambda stage: iter([OUTPUT]), LABELS, pa.table({})),
+        *(DOCUMENTS.empty_table(), LOCATIONS.empty_table(), lambda stage: iter([OUTPUT]), LABELS),
         *(None, None, now, None, None),
     )
     rows = facts(evidence, LanguageSettings()).to_pylist()

@@ -119,7 +119,7 @@ def _residual(label: PiiLabel, settings: PiiSettings | None = None, **stored: An
         schema=DOCUMENTS,
     )  # fmt: skip
     evidence = CorpusEvidence(
-        documents, LOCATIONS.empty_table(), lambda _: iter(()), _labels(pii=label), pa.table({}),
+        documents, LOCATIONS.empty_table(), lambda _: iter(()), _labels(pii=label),
         _Index([row]) if stored else _Index([]), None, datetime.now(UTC), None, None,  # type: ignore[arg-type]
     )  # fmt: skip
     table = facts(evidence, settings or PiiSettings())
