@@ -51,7 +51,7 @@ _FIELD_NAMES = frozenset(
     | {"note", "table", "figure", "fig", "page", "section", "chapter", "appendix", "step", "yes", "no", "ok", "todo"}
 )
 _ABBREVIATION = re.compile(r"\b(?:API|AI|JSON|XML|HTML|HTTPS?|URL|SQL|PDF|CSV|SDK|CLI|CSS|SLA|FAQ|GPU|CPU|USB|VPN)s?\b")
-_STREET = re.compile(r"\w[\w'’.-]*\s+(?:road|rd|street|avenue|ave|boulevard|blvd|highway|crescent)\.?\Z", re.IGNORECASE)
+_STREET = re.compile(r"\w[ ]+(?:road|rd|street|avenue|ave|boulevard|blvd|highway|crescent)\b", re.IGNORECASE)
 _STREET_AFTER_NUMBER = re.compile(
     r"\w[\w'’.-]*\s+(?:lane|drive|court|close|way|gate|row|walk|square|place|terrace|park|green|hill|steps|mews|rise|"
     r"grove|gardens|parade|quay|wharf|alley|yard)\Z",
@@ -92,7 +92,7 @@ def plausible(text: str, find: Find) -> bool:
     before = text[max(0, find.start - 48) : find.start]
     after = text[find.end : find.end + 2]
     if find.type == "PERSON":
-        return _name(value) and not _street(value, before, after)
+        return _name(value) and not _street(text, find, before, after)
     if find.type == "PHONE_NUMBER":
         return _phone(value, before, after)
     if find.type == "IP_ADDRESS":
@@ -125,9 +125,10 @@ def _name(value: str) -> bool:
     return len(alone) > 1 and alone not in _FIELD_NAMES and not value.isupper() and value[0].isupper()
 
 
-def _street(value: str, before: str, after: str) -> bool:
+def _street(text: str, find: Find, before: str, after: str) -> bool:
     """Whether the words name a street; where the last may be a surname (Lane, Hill), a house number must show it."""
-    if _STREET.search(value):
+    value = text[find.start : find.end]
+    if _STREET.search(value) or _STREET.match(text, find.end - 1):
         return True
     if _HOUSE_BEFORE.search(before):
         return _STREET_AFTER_NUMBER.search(value) is not None

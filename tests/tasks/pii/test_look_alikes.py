@@ -60,6 +60,7 @@ def test_the_real_thing_is_flagged(redact: Redact, text: str, redacted: str) -> 
     [
         ("P-106\tForge Yard 8\t205\nP-110\tJetty Road 12\t353", ["Forge Yard 8", "Jetty Road 12"]),
         ("The shop stands at 4 Alice Lane, next to Marlowe Street.", ["4 Alice Lane", "Marlowe Street"]),
+        ("S-224\tMarlowe Street 26\t51\nS-225\tJetty Road 27\t88", ["Marlowe Street 26", "Jetty Road 27"]),
     ],
 )
 def test_a_street_is_no_person(redact: Redact, text: str, kept: list[str]) -> None:
