@@ -105,7 +105,7 @@ def test_generated_parts_hold_every_key_rule_and_measure() -> None:
 def test_yaml_examples_are_valid_parts_of_a_configuration(page: str, tmp_path: Path) -> None:
     for kind, body in _BLOCK.findall(_text(page)):
         if kind == "yaml":
-            whole = {"lake": "lake", "sources": [{"name": "handbook", "type": "files", "root": "."}]}
+            whole = {"lake": "lake", "sources": [{"name": "handbook", "type": "files", "root": "documents"}]}
             parse_configuration(whole | yaml.safe_load(body), tmp_path / "corpusgate.yaml")
 
 
