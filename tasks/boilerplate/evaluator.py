@@ -33,7 +33,9 @@ def evaluate(evidence: Evidence, settings: BoilerplateSettings) -> pa.Table:
         structure = evidence.labels.of(document_id, StructureLabel, "structure")
         if structure is not None and content is not None:
             _structure_rows(rows, document_id, structure, content, parsed, kept)
-        elif evidence.labels.is_stale(document_id, "structure"):
+        elif evidence.labels.is_stale(document_id, "structure") or (
+            structure is not None and evidence.labels.is_stale(document_id, "content")
+        ):
             rows.without_value("structure_recall", document_id, MetricStatus.STALE_LABEL)
     return rows.table()
 
@@ -70,15 +72,19 @@ def _structure_rows(
     parsed: Sequence[str],
     kept: Sequence[str],
 ) -> None:
-    """Blocks of the label that belong to the main text and reached this stage, by kind and together."""
+    """Blocks of the label that belong to the main text, by kind and together; those that parsing lost are named."""
     main, before, after = _flat(content.text), _flat("\n".join(parsed)), _flat("\n".join(kept))
     total: Counter[str] = Counter()
     found: Counter[str] = Counter()
-    for block in structure.blocks:
+    for i, block in enumerate(structure.blocks):
         text = _flat(block.text)
-        if block.kind in _STRUCTURE and text and text in main and text in before:
-            total[block.kind] += 1
-            found[block.kind] += text in after
+        if block.kind not in _STRUCTURE or not text or text not in main:
+            continue
+        if text not in before:
+            rows.without_value("structure_recall", document_id, MetricStatus.LOST_UPSTREAM, unit_id=f"block-{i}")
+            continue
+        total[block.kind] += 1
+        found[block.kind] += text in after
     rows.ratio("structure_recall", document_id, found.total(), total.total())
     for kind in sorted(total):
         rows.ratio("structure_recall", document_id, found[kind], total[kind], slice_of=("element_kind", kind))

@@ -154,12 +154,16 @@ def _evidence(
     intervals = [(chunk["start"], chunk["end"]) for chunk in chunks]
     for question in label.questions if label else ():
         unit = question.question_id
-        found = [place for quote in question.evidence if (place := locate(clean, quote))]
+        places = [locate(clean, quote) for quote in question.evidence]
+        found = [place for place in places if place is not None]
         if not found:
             status = MetricStatus.LOST_UPSTREAM if question.evidence else MetricStatus.NOT_APPLICABLE
             for metric in _EVIDENCE:
                 rows.without_value(metric, document_id, status, unit_id=unit)
             continue
+        for n in (n for n, place in enumerate(places) if place is None):
+            for metric in _EVIDENCE:
+                rows.without_value(metric, document_id, MetricStatus.LOST_UPSTREAM, unit_id=f"{unit}#quote-{n}")
         fit = evidence_fit(found, intervals)
         rows.ratio("evidence_recall", document_id, fit.held, fit.evidence, unit_id=unit)
         rows.ratio("evidence_precision", document_id, fit.held, fit.chunks, unit_id=unit)

@@ -1,7 +1,5 @@
 """Settings of the chunk stage."""
 
-from typing import Literal
-
 from pydantic import Field, model_validator
 
 from tasks.documents.cage import CageLimits
@@ -22,9 +20,6 @@ class ChunkSettings(StageSettings):
     )
     overlap_tokens: int = Field(
         0, ge=0, description="Up to this many tokens of the chunk before, of the same section, are repeated."
-    )
-    tokenizer: Literal["wordllama"] = Field(
-        "wordllama", description="The tokenizer that counts: the embedding model's."
     )
     table_header_rows: int = Field(
         1,

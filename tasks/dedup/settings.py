@@ -50,6 +50,7 @@ class DedupSettings(StageSettings):
     memory_limit_mb: int = Field(
         default=512,
         ge=64,
+        json_schema_extra={"shapes_output": False},
         description="Memory of the search for candidates, in MB; above it the search spills to disk.",
     )
 

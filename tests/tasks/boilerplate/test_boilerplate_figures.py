@@ -28,12 +28,16 @@ OUTPUT = {"document_id": "d", "extractor": "x", "extractor_version": "1"} | {
     "reasons": ["boilerplate_web", "", "", ""],
 }
 CONTENT = ContentLabel(
-    text="The weir one two three four five",
+    text="The weir one two three four five A lost list item",
     must_keep=("two three", "never parsed"),
     must_drop=("Home Shop", "Terms of sale"),
 )
 STRUCTURE = StructureLabel(
-    blocks=(BlockLabel(kind="heading", text="The weir"), BlockLabel(kind="heading", text="Menu"))
+    blocks=(
+        BlockLabel(kind="heading", text="The weir"),
+        BlockLabel(kind="heading", text="Menu"),
+        BlockLabel(kind="list_item", text="A lost list item"),
+    )
 )
 
 
@@ -41,12 +45,12 @@ class NoRaw(RawBytes):
     """These figures read no raw bytes."""
 
 
-def rows(*, stale: bool) -> list[dict]:
+def rows(*, stale: bool, stale_structure: bool | None = None) -> list[dict]:
     labels = Labels(
         "v1",
         {
             ("d", "content"): BoundLabel(CONTENT, "sha", stale),
-            ("d", "structure"): BoundLabel(STRUCTURE, "sha", stale),
+            ("d", "structure"): BoundLabel(STRUCTURE, "sha", stale if stale_structure is None else stale_structure),
         },
     )
     tables = {
@@ -62,10 +66,10 @@ def test_content_and_segments_of_one_page() -> None:
     found = {
         (r["metric"], r["unit_id"], r["slice_value"]): (r["numerator"], r["denominator"]) for r in rows(stale=False)
     }
-    # Label: 7 tokens, 4 shingles. Kept: 10 tokens, 7 shingles, 4 of them in the label.
+    # Label: 11 tokens, 8 shingles. Kept: 10 tokens, 7 shingles, 4 of them in the label.
     assert found["content_precision", None, None] == (4, 7)
-    assert found["content_recall", None, None] == (4, 4)
-    assert found["content_f1", None, None] == (8, 11)
+    assert found["content_recall", None, None] == (4, 8)
+    assert found["content_f1", None, None] == (8, 15)
     assert found["must_keep_recall", None, None] == (1, 1)
     assert found["must_drop_rate", None, None] == (1, 2)
     assert found["structure_recall", None, None] == (1, 1)
@@ -75,7 +79,7 @@ def test_content_and_segments_of_one_page() -> None:
 
 def test_a_segment_that_never_reached_the_stage_is_not_its_fault() -> None:
     lost = [(r["metric"], r["unit_id"]) for r in rows(stale=False) if r["status"] == "lost_upstream"]
-    assert lost == [("must_keep_recall", "segment-1")]
+    assert lost == [("must_keep_recall", "segment-1"), ("structure_recall", "block-2")]
 
 
 def test_stale_labels_are_counted_and_not_scored() -> None:
@@ -84,3 +88,5 @@ def test_stale_labels_are_counted_and_not_scored() -> None:
         *{"content_precision", "content_recall", "content_f1"},
         *{"must_keep_recall", "must_drop_rate", "structure_recall"},
     }
+    one = [r["status"] for r in rows(stale=True, stale_structure=False) if r["metric"] == "structure_recall"]
+    assert one == ["stale_label"]

@@ -123,6 +123,11 @@ def test_evidence_of_questions(figures: Callable[..., Any]) -> None:
         QuestionLabel(question_id="q1", question="?", evidence=(Quote(exact="was oiled. Ada Moor"),)),
         QuestionLabel(question_id="q2", question="?", evidence=(Quote(exact="not in the text"),)),
         QuestionLabel(question_id="q3", question="?", section_path=("1. Weir",)),
+        QuestionLabel(
+            question_id="q4",
+            question="?",
+            evidence=(Quote(exact="not in the text"), Quote(exact="was oiled. Ada Moor")),
+        ),
     )
     chunks = [_chunk(1, 0, 40, [0, 1], ["1. Weir"]), _chunk(2, 42, len(TEXT), [2], ["1. Weir"])]
     bound = BoundLabel(QuestionsLabel(questions=questions), "c", stale=False)
@@ -133,6 +138,8 @@ def test_evidence_of_questions(figures: Callable[..., Any]) -> None:
     assert found["evidence_iou", None, "q1"] == (18 / (len(TEXT) - 2 + 2), "ok")
     assert found["evidence_iou", None, "q2"] == (None, "lost_upstream")
     assert found["evidence_iou", None, "q3"] == (None, "not_applicable")
+    assert found["evidence_recall", None, "q4"] == (18 / 20, "ok")
+    assert found["evidence_recall", None, "q4#quote-0"] == (None, "lost_upstream")
     stale = figures(chunks, Labels("v", {("d", "questions"): BoundLabel(bound.label, "b", stale=True)}))
     assert stale["evidence_recall", None, None] == (None, "stale_label")
 
