@@ -19,6 +19,7 @@ from tasks.lake.runs import Runs, new_run_id
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import digest
+from tasks.run.preflight import check_before_running
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ def launch(config: Path, *, progress: Progress, wait: float) -> Finished:
     lake = Lake(configuration.lake)
     lake.create()
     with lake.exclusive(wait):
+        check_before_running(configuration, lake)
         context = open_context(configuration, lake, progress)
         runs = Runs(lake)
         try:
@@ -48,6 +50,9 @@ def launch(config: Path, *, progress: Progress, wait: float) -> Finished:
                 verdict, promotion = _flow(context, url)
         except CorpusgateError as error:
             runs.update(context.run_id, status="failed", error=str(error), finished_at=_now())
+            raise
+        except KeyboardInterrupt:
+            runs.update(context.run_id, status="killed", finished_at=_now())
             raise
         except Exception as error:
             runs.update(context.run_id, status="failed", error=type(error).__name__, finished_at=_now())
@@ -65,6 +70,7 @@ def open_context(configuration: Configuration, lake: Lake, progress: Progress) -
     now = datetime.now(UTC)
     ledger = Ledger(lake.ledger)
     ledger.compact()
+    Runs(lake).mark_killed()
     context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), progress)
     Runs(lake).update(
         context.run_id,

@@ -97,12 +97,17 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class StageOutput:
-    """Documents in = rows of `table` (unless dropped) + failures + drops. A dropped document may have a row too."""
+    """Documents in = rows of `table` (unless dropped) + failures + drops. A dropped document may have a row too.
+
+    `partial` names documents that a limit of time cut short, and what their rows lack. Such rows serve the run that
+    made them, under keys of their own, and the next run tries the document again.
+    """
 
     table: pa.Table
     failures: tuple[Failure, ...] = ()
     drops: tuple[Drop, ...] = ()
     costs: Mapping[str, Cost] = field(default_factory=dict)
+    partial: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tasks.errors import ConfigurationError
 from tasks.fetch.local import portable_name
@@ -22,6 +22,14 @@ from tasks.fetch.sniff import declared_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+SourceName: TypeAlias = Annotated[
+    str,
+    Field(
+        pattern=r"^[^:\x00-\x1f\x7f]+$",
+        description="Name of the source, without a colon; it is part of every document's identity.",
+    ),
+]
+"""Labels and ids name a document `source:path`: with a colon in the name two documents could share one."""
 
 
 class FileSource(BaseModel):
@@ -33,7 +41,7 @@ class FileSource(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, description="Name of the source; it is part of every document's identity.")
+    name: SourceName
     type: Literal["files"] = "files"
     root: Path = Field(description="The folder. Relative to the configuration file.")
     include: tuple[str, ...] = Field(("**/*",), description="Globs of the files to take.")
@@ -46,10 +54,16 @@ class HttpSource(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, description="Name of the source; it is part of every document's identity.")
+    name: SourceName
     type: Literal["http"] = "http"
     urls: tuple[str, ...] = Field((), description="The URLs; each is one document, links are not followed.")
     urls_file: Path | None = Field(None, description="A text file of URLs. Relative to the configuration file.")
+
+    @model_validator(mode="after")
+    def _names_urls(self) -> "HttpSource":
+        if not self.urls and self.urls_file is None:
+            raise ValueError("a source of type http needs `urls` or `urls_file`")
+        return self
 
 
 Source: TypeAlias = Annotated[FileSource | HttpSource, Field(discriminator="type")]
@@ -81,6 +95,17 @@ def list_source(source: FileSource | HttpSource) -> Iterator[Listed]:
             unfinished listing must never look like a finished one.
     """
     return _list_files(source) if isinstance(source, FileSource) else _list_urls(source)
+
+
+def takes_in(source: FileSource, folder: Path) -> bool:
+    """Whether a listing of the source would look into this folder, there now or later."""
+    root, folder = source.root.expanduser().resolve(), folder.resolve()
+    if not folder.is_relative_to(root):
+        return False
+    patterns = _Patterns(source)
+    parts = folder.relative_to(root).parts
+    above = [parts[:depth] for depth in range(1, len(parts) + 1)]
+    return not any(patterns.excluded(here) or not patterns.may_hold(here) for here in above)
 
 
 def _list_files(source: FileSource) -> Iterator[Listed]:

@@ -36,7 +36,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     runs = Runs(lake)
     manifest = runs.manifest(run_id)
     baseline: str | None = manifest.get("baseline_run")
-    anchor = _anchor(runs, settings.anchor)
+    anchor = resolve_anchor(runs, settings.anchor)
     connection = connect_run(lake, run_id)
     run = _measured(connection, catalogue)
     live = _measured_run(lake, baseline, catalogue)
@@ -79,9 +79,19 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     )
 
 
-def _anchor(runs: Runs, name: str | None) -> str | None:
+def resolve_anchor(runs: Runs, name: str | None) -> str | None:
+    """The run that is pinned as a second baseline; null where none is.
+
+    Raises:
+        ConfigurationError: it names no run of this lake, or not one and the same run for ever.
+    """
     if name is None:
         return None
+    if name == "last":
+        raise ConfigurationError(
+            "gate.anchor: `last` moves on with every run, so that nothing would be compared with what was pinned",
+            remedy="give the id of the run to hold on to (corpusgate status)",
+        )
     try:
         return runs.resolve(name)
     except ConfigurationError as error:

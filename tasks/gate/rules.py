@@ -86,8 +86,26 @@ def _check(rule: Rule, catalogue: Catalogue) -> None:
             f"gate rule {rule.id!r}: {rule.metric} is no mean over documents, so that documents cannot be paired",
             remedy="use a ceiling or a floor",
         )
+    lowest, highest = metric.range
+    if rule.threshold is not None and not (
+        (lowest is None or rule.threshold >= lowest) and (highest is None or rule.threshold <= highest)
+    ):
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: {rule.metric} lies between {_end(lowest)} and {_end(highest)}, so that a bound of "
+            f"{rule.threshold:g} always or never holds",
+            remedy="give the bound in the measure's own unit: a share is 0.95, not 95",
+        )
+    if rule.max_loss is not None and None not in metric.range and rule.max_loss >= (highest or 0) - (lowest or 0):
+        raise ConfigurationError(
+            f"gate rule {rule.id!r}: no loss of {rule.metric} can be larger than {rule.max_loss:g}",
+            remedy="give the loss in the measure's own unit: two points of a share are 0.02, not 2",
+        )
     if rule.kind == "proof" and rule.threshold is not None and metric.direction == "none":
         raise ConfigurationError(
             f"gate rule {rule.id!r}: {rule.metric} has no better or worse, so it is not known which side to clear",
             remedy="use a floor or a ceiling",
         )
+
+
+def _end(value: float | None) -> str:
+    return "no bound" if value is None else f"{value:g}"

@@ -9,7 +9,7 @@ from tasks.globs import path_glob
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ExpectedQuarantine(_Part):

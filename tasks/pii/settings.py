@@ -1,6 +1,6 @@
 """Settings of the PII stage: which types are looked for, what is done with them, and from which score on."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, field_validator
 
@@ -44,7 +44,7 @@ class PiiSettings(StageSettings):
         description="Action for every type without one of its own. With `keep` such types are not looked for at all "
         "(dates, places, organizations, URLs would be).",
     )
-    thresholds: dict[str, float] = Field(
+    thresholds: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
         default=DEFAULT_THRESHOLDS,
         description="Least score (0 to 1) per entity type; types that are not named here keep their default.",
     )

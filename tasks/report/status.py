@@ -21,7 +21,7 @@ MOST_RUNS = 10
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in a line. `status` is running, finished or failed; `verdict` is null where it was not judged."""
+    """A run in a line. `status` is running, finished, failed or killed; `verdict` is null where it was not judged."""
 
     run_id: str
     status: str
@@ -154,6 +154,8 @@ def _next(runs: tuple[RunLine, ...]) -> str:
     last = runs[0]
     if last.status == "running" and last.verdict is None:
         return "wait for the run, or, if it was killed: corpusgate run (it goes on where it was)"
+    if last.status == "killed":
+        return "corpusgate run (it goes on where it was)"
     if last.status == "failed":
         return "corpusgate doctor, then corpusgate run again: what is done is kept"
     if last.verdict in (VerdictStatus.FAIL, VerdictStatus.UNDETERMINED):

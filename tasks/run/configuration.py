@@ -12,7 +12,7 @@ from tasks.chunk.settings import ChunkSettings
 from tasks.dedup.settings import DedupSettings
 from tasks.embed.settings import EmbedSettings
 from tasks.errors import ConfigurationError
-from tasks.fetch.listing import Source
+from tasks.fetch.listing import FileSource, Source, takes_in
 from tasks.fetch.settings import FetchSettings
 from tasks.gate.settings import GateSettings
 from tasks.index.settings import IndexSettings
@@ -80,7 +80,9 @@ class RunSettings(_Part):
 class Configuration(_Part):
     """Everything a run depends on besides the documents themselves."""
 
-    lake: Path = Field(description="Folder of the lake; made when missing. Relative to this file.")
+    lake: Path = Field(
+        description="Folder of the lake; made when missing, and not inside a source. Relative to this file."
+    )
     sources: tuple[Source, ...] = Field(min_length=1, description="Where documents come from.")
     classes: tuple[ClassRule, ...] = Field(default=(), description="Document classes; else `unclassified`.")
     access: tuple[AccessRule, ...] = Field(default=(), description="Access rules; else tenant `default`.")
@@ -132,14 +134,40 @@ def parse_configuration(data: Any, path: Path) -> Configuration:
         configuration = Configuration.model_validate(data)
     except ValidationError as error:
         lines = [f"{path}:"]
-        for problem in error.errors(include_url=False):
+        problems = error.errors(include_url=False)
+        for problem in problems:
+            # A list whose entries are wrong is also said to be too short; that is no second mistake.
+            if problem["type"] == "too_short" and any(
+                len(p["loc"]) > len(problem["loc"]) and p["loc"][: len(problem["loc"])] == problem["loc"]
+                for p in problems
+            ):
+                continue
             where = ".".join(str(part) for part in problem["loc"]) or "(top level)"
             lines.append(f"  {where}: {problem['msg']}{_hint(problem)}")
         raise ConfigurationError("\n".join(lines), remedy="`corpusgate schema` prints what is allowed") from None
-    return _resolved(configuration, path.resolve().parent)
+    resolved = _resolved(configuration, path.resolve().parent)
+    _check_lake(resolved, path)
+    return resolved
+
+
+def _check_lake(configuration: Configuration, path: Path) -> None:
+    lake = configuration.lake
+    if not str(lake).isprintable():
+        raise ConfigurationError(
+            f"{path}: the path of the lake holds a control character: {str(lake)!r}", remedy="correct `lake`"
+        )
+    for source in configuration.sources:
+        if isinstance(source, FileSource) and takes_in(source, lake):
+            raise ConfigurationError(
+                f"{path}: the lake {lake} lies in the folder of source {source.name!r}, so that every run would ingest "
+                f"what the run before wrote",
+                remedy="put `lake` elsewhere, or name its folder in the source's `exclude`",
+            )
 
 
 def _hint(problem: Any) -> str:
+    if problem["type"] == "union_tag_not_found":
+        return "; write `type: files` or `type: http`"
     if problem["type"] != "extra_forbidden":
         given = problem.get("input")
         return f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""

@@ -1,0 +1,25 @@
+"""What can be known to be wrong before a run: found out in seconds here, not at the gate after hours of work."""
+
+from tasks.figures.catalogue import load_catalogue
+from tasks.gate.judge import resolve_anchor
+from tasks.gate.rules import rules_in_force
+from tasks.gold.gold_set import read_gold_set
+from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
+from tasks.pii.detection import check_policy
+from tasks.pii.redaction import hash_key
+from tasks.run.configuration import Configuration
+
+
+def check_before_running(configuration: Configuration, lake: Lake) -> None:
+    """Reads everything besides the documents that the run will need: rules, anchor, gold sets, the PII policy.
+
+    Raises:
+        ConfigurationError: one of them is wrong.
+    """
+    rules_in_force(configuration.gate, load_catalogue())
+    resolve_anchor(Runs(lake), configuration.gate.anchor)
+    for folder in configuration.gold:
+        read_gold_set(folder)
+    check_policy(configuration.stages.pii)
+    hash_key(configuration.stages.pii)
