@@ -1,6 +1,7 @@
 """The command line's root: commands, exit codes, how errors are shown."""
 
 import sys
+import traceback
 
 import typer
 from rich.console import Console
@@ -37,5 +38,11 @@ def main() -> None:
     except KeyboardInterrupt:
         Console(stderr=True).print(
             "corpusgate: interrupted; what is done is kept, give the same command again to go on", style="yellow"
+        )
+        sys.exit(EXIT_RUN_FAILED)
+    except Exception:  # noqa: BLE001 - the last border: Python's own exit code would say `blocked`
+        traceback.print_exc()
+        Console(stderr=True, soft_wrap=True).print(
+            "corpusgate: this is a defect; please report it with the lines above", style="red"
         )
         sys.exit(EXIT_RUN_FAILED)

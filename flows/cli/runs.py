@@ -28,7 +28,9 @@ def run(
     config: ConfigArgument = DEFAULT_CONFIG,
     as_json: JsonOption = False,
     fail_on: FailOnOption = "fail",
-    wait: Annotated[float, typer.Option(help="Seconds to wait for another run on the same lake.")] = 0.0,
+    wait: Annotated[
+        float, typer.Option(min=0, max=31_536_000, help="Seconds to wait for another run on the same lake.")
+    ] = 0.0,
 ) -> None:
     """Takes the corpus through all eleven stages, measures each, judges the new index and promotes it.
 
@@ -60,16 +62,28 @@ def demo(
 
         corpusgate demo --regress
     """
-    from tasks.demo.build import build
-
     console = Console(stderr=True)
     if regress and not (folder / "lake" / "index" / "live.json").exists():
         console.print("the healthy state first: a regression needs something live to compare with", highlight=False)
-        config = build(folder).configuration
+        config = _demo(folder, regress=False)
         if (code := run_and_report(config, as_json=False, fail_on="fail", wait=0.0, quiet=True)) != 0:
             raise typer.Exit(code)
-    config = build(folder, state="regressed" if regress else "healthy").configuration
+    config = _demo(folder, regress=regress)
     raise typer.Exit(run_and_report(config, as_json=as_json, fail_on="fail", wait=0.0))
+
+
+def _demo(folder: Path, *, regress: bool) -> Path:
+    """Writes the demo and returns its configuration."""
+    from tasks.demo.build import build
+    from tasks.errors import ConfigurationError
+
+    try:
+        return build(folder, state="regressed" if regress else "healthy").configuration
+    except OSError as error:
+        raise ConfigurationError(
+            f"the demo cannot be written to {folder}: {error.strerror}",
+            remedy="give a folder that can be made and written: corpusgate demo --folder FOLDER",
+        ) from error
 
 
 def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float, quiet: bool = False) -> int:

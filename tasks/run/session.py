@@ -143,6 +143,8 @@ class Session:
     def _promote(self, verdict: Verdict, index: LanceIndex) -> str:
         candidate = self.built
         if candidate is None:
+            if index.live() is None:
+                return "nothing to promote: no document got as far as the index"
             return "nothing to promote: live already holds exactly these documents"
         if not verdict.allows_promotion:
             index.drop(candidate.generation)
