@@ -40,6 +40,7 @@ def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOut
             jobs.append(Job(document["document_id"], target, [path, shaping, fetched["media_type_declared"]]))
     made: list[dict[str, Any]] = []
     costs: dict[str, Cost] = {failure.document_id: Cost(0.0) for failure in failures}
+    partial: dict[str, str] = {}
     for result in Cage.shared(settings.limits).run(jobs) if jobs else ():
         costs[result.key] = Cost(result.seconds, result.peak_rss_bytes)
         problem = result.error or _emptiness(result)
@@ -47,7 +48,9 @@ def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOut
             failures.append(_failure(result.key, problem))
         else:
             made.append({"document_id": result.key} | result.value)
-    return StageOutput(pa.Table.from_pylist(made, schema=PARSE), tuple(failures), (), costs)
+            if result.skipped_pages:
+                partial[result.key] = f"pages {list(result.skipped_pages)}"
+    return StageOutput(pa.Table.from_pylist(made, schema=PARSE), tuple(failures), (), costs, partial)
 
 
 def _parser_of(fetched: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from schemas.names import Cohort, Outcome, StageName
 from tasks.errors import ConfigurationError, RunError
 from tasks.lake.files import read_table, write_table
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.keys import document_key, fetch_key
+from tasks.run.keys import digest, document_key, fetch_key
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.stage import Batch, Cost, Failure, Stage, StageOutput, select
 
@@ -109,6 +109,7 @@ def store(
     stage = STAGES[StageName(name)] if name in STAGES else STAGES[StageName.DEDUP]
     shape = schema if schema is not None else stage.writes
     _account_for(name, documents, output)
+    keys = {**keys, **{i: digest([keys[i], lacks]) for i, lacks in output.partial.items()}}
     path = context.lake.stage(name) / f"{context.run_id}-{number:05d}.parquet"
     if output.table.num_rows:
         write_table(output.table.sort_by("document_id"), path, shape)
@@ -281,6 +282,7 @@ def _merge(outputs: Sequence[StageOutput]) -> StageOutput:
         tuple(failure for output in outputs for failure in output.failures),
         tuple(drop for output in outputs for drop in output.drops),
         {document_id: cost for output in outputs for document_id, cost in output.costs.items()},
+        {document_id: lacks for output in outputs for document_id, lacks in output.partial.items()},
     )
 
 
