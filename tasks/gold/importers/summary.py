@@ -18,3 +18,8 @@ class ImportSummary:
     source: str
     labels: Mapping[str, int]
     skipped: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        labels = ", ".join(f"{count} of kind {kind}" for kind, count in self.labels.items())
+        lines = [f"labels: {labels}, in {self.gold}", f"documents: {self.corpus} (name this source {self.source})"]
+        return "\n".join([*lines, *(f"left out: {reason}" for reason in self.skipped)])
