@@ -107,8 +107,10 @@ def _attribution(rows: MetricRows, result: JobResult) -> None:
         rows.without_value(_ATTRIBUTION, result.key, MetricStatus.NOT_APPLICABLE)
         return
     rows.ratio(_ATTRIBUTION, result.key, sum(outcomes[outcome] for outcome in VERIFIED), checked)
-    for outcome, count in outcomes.items():
-        rows.ratio(_ATTRIBUTION, result.key, count, outcomes.total(), slice_of=("attribution", outcome.value))
+    # Every outcome of every document, so that the shares of all documents add up to 1.
+    for outcome in Attribution:
+        share = outcomes[outcome], outcomes.total()
+        rows.ratio(_ATTRIBUTION, result.key, *share, slice_of=("attribution", outcome.value))
 
 
 def _structure(

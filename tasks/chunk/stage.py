@@ -112,7 +112,7 @@ STAGE = Stage(
     settings=ChunkSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=2,
+    scorer_version=3,
     evaluate=evaluate,
     labels=("questions",),
 )
