@@ -79,6 +79,7 @@ def open_context(configuration: Configuration, lake: Lake, progress: Progress) -
         code_version=version("corpusgate"),
         configuration_digest=digest(configuration.model_dump(mode="json")),
         stage_bases={name.value: base for name, base in context.bases.items()},
+        stage_settings=configuration.stages.model_dump(mode="json"),
     )
     return context
 

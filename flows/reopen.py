@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from flows.cli.options import existing_lake
 from tasks.errors import ConfigurationError
+from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
+from tasks.run.configuration import StagesSettings
 from tasks.run.context import RunContext
 from tasks.run.session import Session
 
@@ -17,8 +21,10 @@ from tasks.run.session import Session
 def reopen(config: Path, name: str) -> Iterator[Session]:
     """The session of a finished run, while this process holds its lake.
 
+    Stages have the settings that the run had, since these made what is scored; the gate's rules are those of now.
+
     Raises:
-        ConfigurationError: there is no such run, or it did not get as far as its gate.
+        ConfigurationError: there is no such run, it did not get as far as its gate, or its settings are not known here.
     """
     configuration, lake = existing_lake(config)
     run_id = Runs(lake).resolve(name)
@@ -27,5 +33,16 @@ def reopen(config: Path, name: str) -> Iterator[Session]:
             f"run {run_id} did not finish, so there is nothing to score",
             remedy=f"finish it first: corpusgate run {config}",
         )
+    configuration = configuration.model_copy(update={"stages": _settings_of(lake, run_id)})
     with lake.exclusive():
         yield Session(RunContext(run_id, configuration, lake, Ledger(lake.ledger), Quarantine(lake.quarantine)))
+
+
+def _settings_of(lake: Lake, run_id: str) -> StagesSettings:
+    try:
+        return StagesSettings.model_validate(Runs(lake).manifest(run_id)["stage_settings"])
+    except (KeyError, ValidationError) as error:
+        raise ConfigurationError(
+            f"run {run_id} was made by a version of corpusgate whose settings this one does not know",
+            remedy="score it with that version, or run again",
+        ) from error
