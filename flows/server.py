@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 
 from flows import with_parent
-from tasks.errors import RunError
+from tasks.errors import CorpusgateError, RunError
 
 START_SECONDS = 300.0
 STOP_SECONDS = 10.0
@@ -70,6 +70,18 @@ def private_server(home: Path) -> Iterator[str]:
         with SettingsContext(profile=Profile(name="corpusgate", settings={}), settings=Settings()):
             try:
                 yield url
+            except CorpusgateError:
+                raise
+            except Exception as error:
+                try:  # a process lets go of its sockets a little before it is seen to have ended
+                    process.wait(timeout=0.5)
+                except subprocess.TimeoutExpired:
+                    raise error from None
+                raise RunError(
+                    f"the private Prefect server ended in the middle of the run (code {process.returncode})",
+                    remedy="give the same command again: what is done is kept; if it ends again, read "
+                    f"{home / 'server.log'} and look at the machine's memory",
+                ) from error
             finally:
                 _end_delivery()
 

@@ -1,5 +1,6 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
+import errno
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,10 @@ from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import digest, document_key, fetch_key
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.stage import Batch, Cost, Failure, Stage, StageOutput, select
+
+_MACHINE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+)
 
 
 def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:
@@ -83,13 +88,23 @@ def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa
     """Runs a stage; when it raises, every document is tried alone, and the one at fault becomes a failure.
 
     `schema` is that of the output where it is not `stage.writes` (the signatures of dedup).
+
+    Raises:
+        RunError: the machine is at fault (a full disk, no more open files, no more processes): every document would
+            fail, and none would deserve it.
     """
     shape = schema if schema is not None else stage.writes
     try:
         return stage.run(batch, context.settings(stage.name), context.resources)
     except (ConfigurationError, RunError):
         raise
-    except Exception as error:  # noqa: BLE001 - the border between a stage's defects and the run
+    except Exception as error:  # the border between a stage's defects and the run
+        if isinstance(error, OSError) and error.errno in _MACHINE:
+            raise RunError(
+                f"stage {stage.name} could not go on: {error.strerror}",
+                remedy="mend what the machine lacks (disk space, limits of the user), then give the same command "
+                "again; what is done is kept",
+            ) from error
         ids = ids_of(batch.documents)
         if len(ids) == 1:
             return StageOutput(shape.empty_table(), (_defect(ids[0], error),))

@@ -13,6 +13,7 @@ import pytest
 
 from flows import with_parent
 from flows.server import private_server
+from tasks.errors import RunError
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,6 +21,7 @@ HOLD_A_SERVER = """
 import sys, time
 from pathlib import Path
 from flows.server import private_server
+from tasks.errors import RunError
 with private_server(Path(sys.argv[1])) as url:
     print(url, flush=True)
     time.sleep(600)
@@ -131,3 +133,23 @@ def test_a_command_whose_parent_is_already_gone_is_not_started() -> None:
     command = [sys.executable, with_parent.__file__, str(os.getpid() + 1), "/bin/echo", "started"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (with_parent.PARENT_IS_GONE, "")
+
+
+def test_what_fails_because_the_server_is_gone_says_so(no_api: Path, tmp_path: Path) -> None:
+    before = psutil.Process().children()
+
+    def lose_the_server() -> None:
+        with private_server(tmp_path / "prefect") as url:
+            [server] = [child for child in psutil.Process().children() if child not in before]
+            server.kill()
+            while True:
+                httpx.get(f"{url}/health", trust_env=False)
+
+    with pytest.raises(RunError, match=r"server ended in the middle of the run \(code -9\)") as caught:
+        lose_the_server()
+    assert isinstance(caught.value.__cause__, httpx.TransportError)
+
+
+def test_what_fails_beside_a_running_server_is_left_as_it_is(no_api: Path, tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), private_server(tmp_path / "prefect"):
+        _ = 1 / 0
