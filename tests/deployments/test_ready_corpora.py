@@ -39,7 +39,10 @@ def figures(run: EngineRun) -> dict[str, dict[str, Any]]:
     """Figures over all documents by measure."""
     with connect_run(run.session.context.lake, run.session.context.run_id) as connection:
         rows = run_figures(connection, run.session.catalogue).to_pylist()
-    return {row["metric"]: row for row in rows if not (row["doc_class"] or row["cohort"] or row["slice_key"])}
+    rows = [row for row in rows if not (row["doc_class"] or row["cohort"])]
+    shares = [row["value"] for row in rows if row["slice_key"] == "attribution"]
+    assert sum(shares) == pytest.approx(1), "every chunk has one outcome"
+    return {row["metric"]: row for row in rows if not row["slice_key"]}
 
 
 def test_marked_tables_are_found_and_read(shared_data: Path, tmp_path: Path) -> None:
