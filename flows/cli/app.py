@@ -11,6 +11,7 @@ from tasks.errors import ConfigurationError, CorpusgateError
 
 EXIT_WRONG_USAGE = 2
 EXIT_RUN_FAILED = 3
+EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="corpusgate",
@@ -35,11 +36,12 @@ def main() -> None:
         console.print(f"corpusgate: {error}", style="red", markup=False)
         console.print(f"  what to do: {error.remedy}", markup=False)
         sys.exit(EXIT_WRONG_USAGE if isinstance(error, ConfigurationError) else EXIT_RUN_FAILED)
-    except KeyboardInterrupt:
-        Console(stderr=True).print(
-            "corpusgate: interrupted; what is done is kept, give the same command again to go on", style="yellow"
-        )
-        sys.exit(EXIT_RUN_FAILED)
+    except SystemExit as leaving:  # typer's answer to Ctrl-C
+        if leaving.code == EXIT_INTERRUPTED:
+            Console(stderr=True, soft_wrap=True).print(
+                "corpusgate: interrupted; what is done is kept, give the same command again to go on", style="yellow"
+            )
+        raise
     except Exception:  # noqa: BLE001 - the last border: Python's own exit code would say `blocked`
         traceback.print_exc()
         Console(stderr=True, soft_wrap=True).print(

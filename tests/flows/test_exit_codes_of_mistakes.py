@@ -6,24 +6,31 @@ import pytest
 
 from tests.flows.corpus import corpusgate
 
-DEFECT = """
+OWN_COMMAND = """
 from flows.cli.app import app, main
 import sys
 
 @app.command()
-def divide() -> None:
-    print(1 / 0)
+def own() -> None:
+    {body}
 
-sys.argv = ["corpusgate", "divide"]
+sys.argv = ["corpusgate", "own"]
 main()
 """
 
 
 def test_a_defect_is_a_failed_run_and_not_a_blocked_one() -> None:
-    done = corpusgate(program=("-c", DEFECT))
+    done = corpusgate(program=("-c", OWN_COMMAND.format(body="1 / 0")))
     assert done.returncode == 3
     assert "ZeroDivisionError" in done.stderr
     assert done.stdout == ""
+
+
+def test_an_interruption_says_that_nothing_is_lost() -> None:
+    done = corpusgate(program=("-c", OWN_COMMAND.format(body="import os, signal; os.kill(os.getpid(), signal.SIGINT)")))
+    assert done.returncode == 130
+    assert "what is done is kept" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_demo_that_cannot_be_written_is_wrong_usage(tmp_path: Path) -> None:
