@@ -27,10 +27,11 @@ def evaluate(evidence: Evidence, _: FetchSettings) -> pa.Table:
 
 
 def facts(evidence: CorpusEvidence, _: FetchSettings) -> pa.Table:
-    """`success_rate`, `unchanged_rate` and `commit_time_known` over the documents that a run planned to fetch.
+    """`success_rate`, `unchanged_rate`, `commit_time_known` of the documents that a run planned to fetch, `live_kept`.
 
     A planned document that has no fetch outcome at all scores 0 in `success_rate`, with status `missing`. A
-    document that was not fetched has no row of `unchanged_rate`. Deleted documents are not counted.
+    document that was not fetched has no row of `unchanged_rate`. Deleted documents count in `live_kept` alone,
+    which has a row for each document that is live.
     """
     rows = MetricRows(StageName.FETCH)
     outcomes = {
@@ -45,7 +46,10 @@ def facts(evidence: CorpusEvidence, _: FetchSettings) -> pa.Table:
     }
     columns = ["document_id", "cohort", "commit_time", "previous_content_sha"]
     for document in evidence.documents.select(columns).to_pylist():
-        if document["cohort"] == Cohort.DELETED:
+        deleted = document["cohort"] == Cohort.DELETED
+        if document["cohort"] != Cohort.NEW:
+            rows.ratio("live_kept", document["document_id"], float(not deleted), 1)
+        if deleted:
             continue
         document_id = document["document_id"]
         outcome, row = outcomes.get(document_id), fetched.get(document_id)
