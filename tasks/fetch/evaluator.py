@@ -8,6 +8,9 @@ from tasks.fetch.sniff import types_agree
 from tasks.metrics.rows import MetricRows
 from tasks.stage import CorpusEvidence, Evidence
 
+FEWEST_LIVE = 10
+"""Of fewer live documents half may well go at once."""
+
 
 def evaluate(evidence: Evidence, _: FetchSettings) -> pa.Table:
     """`latency_seconds` and `media_type_mismatch` of each document that was fetched."""
@@ -44,11 +47,15 @@ def facts(evidence: CorpusEvidence, _: FetchSettings) -> pa.Table:
         for table in evidence.outputs(StageName.FETCH)
         for row in table.select(["document_id", "content_sha", "commit_time"]).to_pylist()
     }
+    live = sum(cohort != Cohort.NEW for cohort in evidence.documents.column("cohort").to_pylist())
     columns = ["document_id", "cohort", "commit_time", "previous_content_sha"]
     for document in evidence.documents.select(columns).to_pylist():
         deleted = document["cohort"] == Cohort.DELETED
         if document["cohort"] != Cohort.NEW:
-            rows.ratio("live_kept", document["document_id"], float(not deleted), 1)
+            if live < FEWEST_LIVE:
+                rows.without_value("live_kept", document["document_id"], MetricStatus.NOT_APPLICABLE)
+            else:
+                rows.ratio("live_kept", document["document_id"], float(not deleted), 1)
         if deleted:
             continue
         document_id = document["document_id"]

@@ -53,11 +53,13 @@ def status(**documents: list[str]) -> VerdictStatus:
     ("documents", "expected"),
     [
         ({"a": ["unchanged"] * 10}, VerdictStatus.PASS),
-        ({"a": ["unchanged", "changed", "moved", "new"], "b": ["new"]}, VerdictStatus.PASS),
+        ({"a": ["unchanged", "changed", "moved", "new"] * 9, "b": ["new"]}, VerdictStatus.PASS),
         ({"a": ["unchanged"] * 5 + ["deleted"] * 5}, VerdictStatus.PASS),
         # 4 of 10 are left; the new ones are no substitute.
         ({"a": ["unchanged"] * 4 + ["deleted"] * 6 + ["new"] * 20}, VerdictStatus.FAIL),
-        ({"a": ["deleted"] * 3}, VerdictStatus.FAIL),
+        ({"a": ["deleted"] * 10}, VerdictStatus.FAIL),
+        # Too few to say.
+        ({"a": ["deleted"] * 9}, VerdictStatus.PASS),
         # 10 of 13 are left, and none of a class.
         ({"a": ["unchanged"] * 10, "b": ["deleted"] * 3}, VerdictStatus.WARN),
         # Nothing was live.
