@@ -9,8 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from flows.server import private_server, wait_until_recorded
-from schemas.verdict import Verdict
+from schemas.verdict import FailOn, Verdict
 from tasks.errors import CorpusgateError, RunError
+from tasks.index.store import LanceIndex
 from tasks.lake.files import write_text
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
@@ -18,7 +19,7 @@ from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs, new_run_id
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
-from tasks.run.keys import digest
+from tasks.run.keys import code_digest, digest
 from tasks.run.preflight import check_before_running
 
 
@@ -31,7 +32,7 @@ class Finished:
     promotion: str
 
 
-def launch(config: Path, *, progress: Progress, wait: float) -> Finished:
+def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "fail") -> Finished:
     """Runs a configuration from plan to promotion.
 
     Raises:
@@ -43,7 +44,7 @@ def launch(config: Path, *, progress: Progress, wait: float) -> Finished:
     lake.create()
     with lake.exclusive(wait):
         check_before_running(configuration, lake)
-        context = open_context(configuration, lake, progress)
+        context = open_context(configuration, lake, progress, fail_on)
         runs = Runs(lake)
         try:
             with private_server(lake.root / "prefect") as url:
@@ -65,23 +66,33 @@ def launch(config: Path, *, progress: Progress, wait: float) -> Finished:
     return Finished(verdict, context.folder, promotion)
 
 
-def open_context(configuration: Configuration, lake: Lake, progress: Progress) -> RunContext:
+def open_context(configuration: Configuration, lake: Lake, progress: Progress, fail_on: FailOn = "fail") -> RunContext:
     """A new run in a lake that this process holds."""
     now = datetime.now(UTC)
     ledger = Ledger(lake.ledger)
     ledger.compact()
     Runs(lake).mark_killed()
-    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), progress)
+    _record_promotion(configuration, lake)
+    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), progress, fail_on)
     Runs(lake).update(
         context.run_id,
         status="running",
         started_at=now.isoformat(),
         code_version=version("corpusgate"),
+        code_digest=code_digest(context.bases),
         configuration_digest=digest(configuration.model_dump(mode="json")),
         stage_bases={name.value: base for name, base in context.bases.items()},
         stage_settings=configuration.stages.model_dump(mode="json"),
     )
     return context
+
+
+def _record_promotion(configuration: Configuration, lake: Lake) -> None:
+    """A run that was killed between going live and saying so is said to be live now."""
+    live = LanceIndex(lake.index, configuration.stages.index).live()
+    runs = Runs(lake)
+    if live is not None and not runs.manifest(live.generation.run_id).get("promoted_at"):
+        runs.update(live.generation.run_id, promoted_at=live.flipped_at.isoformat())
 
 
 def _flow(context: RunContext, url: str) -> tuple[Verdict, str]:

@@ -94,7 +94,7 @@ def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float,
 
     console = Console(stderr=True)
     with shown_progress(console) as progress:
-        finished = launch(config, progress=progress, wait=wait)
+        finished = launch(config, progress=progress, wait=wait, fail_on=fail_on)
     if as_json:
         sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
     elif not quiet:

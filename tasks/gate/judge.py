@@ -69,7 +69,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
         digests={
             "gold": manifest.get("gold_digest"),
             "rules": _digest([rule.model_dump(mode="json") for rule in rules]),
-            "code": manifest.get("code_version"),
+            "code": manifest.get("code_digest"),
             "candidate": _digest(candidate) if candidate else None,
             "configuration": manifest.get("configuration_digest"),
         },

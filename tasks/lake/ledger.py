@@ -25,7 +25,10 @@ class Ledger:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._connection = duckdb.connect(":memory:", config={"memory_limit": "256MB", "threads": 1})
+        spill = str(folder.parent / "cache" / "duckdb")
+        self._connection = duckdb.connect(
+            ":memory:", config={"memory_limit": "256MB", "threads": 1, "temp_directory": spill}
+        )
         self._connection.register("empty", LEDGER.empty_table())
         self._connection.execute("CREATE TABLE ledger AS SELECT * FROM empty")
         for path in sorted(folder.glob("*.parquet")):

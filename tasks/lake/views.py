@@ -28,7 +28,7 @@ def connect_run(
     `quarantine`, one per stage (`fetch` … `index`), and `elements`, `chunks`, `pii_spans`, `embeddings` (one row
     each). With a `prefix`, names get it, so that two runs lie side by side in one `connection`.
     """
-    connection = connection or duckdb.connect(":memory:")
+    connection = connection or duckdb.connect(":memory:", config={"temp_directory": str(lake.cache / "duckdb")})
     folder = lake.run(run_id)
     connection.execute(f"CREATE VIEW {prefix}documents AS {_scan([folder / 'plan.parquet'])}")
     connection.execute(f"CREATE VIEW {prefix}locations AS {_scan([folder / 'locations.parquet'])}")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import Outcome, StageName
+from schemas.verdict import FailOn
 from tasks.lake.files import read_table
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
@@ -51,6 +52,8 @@ class RunContext:
     ledger: Ledger
     quarantine: Quarantine
     progress: Progress = field(default_factory=Silent)
+    fail_on: FailOn = "fail"
+    """From which verdict on the candidate is not promoted."""
 
     @cached_property
     def resources(self) -> Resources:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from schemas.documents import LOCATIONS
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
+from tasks.dedup.settings import DedupSettings
 from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
@@ -46,8 +47,15 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
         or [SIGNATURE.empty_table()]
     )
     settings = context.settings(StageName.DEDUP)
+    if not isinstance(settings, DedupSettings):
+        raise TypeError(f"settings of the dedup stage are {type(settings).__name__}")
+    places = {
+        document_id: row["file"]
+        for batch in batches
+        for document_id, row in batch.survivors(StageName.NORMALIZE).items()
+    }
     started = time.perf_counter()
-    decisions = decide(signatures, lambda ids: _texts(context, batches, ids), settings)  # type: ignore[arg-type]
+    decisions = decide(signatures, lambda ids: _texts(context, places, ids), settings)
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, signed[batch.number], by_id, share) for batch in batches]
@@ -98,12 +106,7 @@ def _signed(context: RunContext, batch: BatchRef) -> list[dict[str, Any]]:
     return list(read_table(path, LOCATIONS).to_pylist())
 
 
-def _texts(context: RunContext, batches: Sequence[BatchRef], document_ids: Sequence[str]) -> dict[str, str]:
-    wanted = set(document_ids)
-    texts: dict[str, str] = {}
-    for batch in batches:
-        here = sorted(wanted & batch.survivors(StageName.NORMALIZE).keys())
-        if here:
-            rows = load_rows(context, StageName.NORMALIZE, batch, here)
-            texts |= dict(zip(here, rows.column("text").to_pylist(), strict=True))
-    return texts
+def _texts(context: RunContext, places: Mapping[str, str], document_ids: Sequence[str]) -> dict[str, str]:
+    schema = STAGES[StageName.NORMALIZE].writes
+    rows = read_places(context, {document_id: places[document_id] for document_id in document_ids}, schema)
+    return dict(zip(document_ids, rows.column("text").to_pylist(), strict=True))

@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from schemas.names import StageName
+from tasks.run.registry import STAGES
 from tasks.stage import Stage, StageSettings
 
 
@@ -41,6 +43,11 @@ def stage_base(stage: Stage[Any], settings: StageSettings) -> str:
 def document_key(base: str, previous: str, context: Mapping[str, Any]) -> str:
     """A document's key of one stage: the stage before, the stage itself, the context columns that shape the output."""
     return digest([base, previous, context])
+
+
+def code_digest(bases: Mapping[StageName, str]) -> str:
+    """What made a run's figures: every stage with its settings and libraries, and every scorer's version."""
+    return digest([dict(bases), {name.value: stage.scorer_version for name, stage in STAGES.items()}])
 
 
 def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -> str:

@@ -121,14 +121,22 @@ class Session:
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
         self.runs.update(self.context.run_id, candidate=asdict(self.built.generation) if self.built else None)
-        return self.rejudge()
-
-    def rejudge(self) -> Verdict:
-        """Judges from the lake alone and stores the verdict."""
-        verdict = judge(self.context.lake, self.context.run_id, self.context.configuration.gate, self.catalogue)
+        verdict = self._verdict()
         write_json(self.context.folder / "verdict.json", verdict.to_json())
         self.runs.update(self.context.run_id, verdict=verdict.status.value, verdict_digest=verdict.digest)
         return verdict
+
+    def rejudge(self) -> Verdict:
+        """Judges a finished run by the rules of now, from the lake alone.
+
+        The verdict that the run got stays as it is, since live may name it; this one is stored beside it.
+        """
+        verdict = self._verdict()
+        write_json(self.context.folder / "rejudged" / f"{verdict.digest[:16]}.json", verdict.to_json())
+        return verdict
+
+    def _verdict(self) -> Verdict:
+        return judge(self.context.lake, self.context.run_id, self.context.configuration.gate, self.catalogue)
 
     def promote(self, verdict: Verdict) -> str:
         """Flips live to the candidate if the verdict allows it, then retires what is too old. Says what it did.
@@ -146,7 +154,7 @@ class Session:
             if index.live() is None:
                 return "nothing to promote: no document got as far as the index"
             return "nothing to promote: live already holds exactly these documents"
-        if not verdict.allows_promotion:
+        if not verdict.allows_promotion or verdict.exit_code(self.context.fail_on) != 0:
             index.drop(candidate.generation)
             return f"not promoted: the verdict is {verdict.status.value}; live is untouched"
         live = index.flip(candidate.generation, expected=candidate.baseline, verdict_digest=verdict.digest)
