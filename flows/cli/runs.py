@@ -1,6 +1,7 @@
 """Commands that run the pipeline or parts of it: run, demo, evaluate, gate, rollback."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -98,8 +99,12 @@ def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float,
     if as_json:
         sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
     elif not quiet:
-        print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion)
+        print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion, _found_by(config))
     return finished.verdict.exit_code(fail_on)
+
+
+def _found_by(config: Path) -> str:
+    return "" if config == DEFAULT_CONFIG else f" --config {shlex.quote(str(config))}"
 
 
 def evaluate(
@@ -148,7 +153,13 @@ def gate(
         if as_json:
             sys.stdout.write(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
         else:
-            print_verdict(Console(soft_wrap=True), verdict, session.context.folder, "judged again; live is untouched")
+            print_verdict(
+                Console(soft_wrap=True),
+                verdict,
+                session.context.folder,
+                "judged again; live is untouched",
+                _found_by(config),
+            )
     raise typer.Exit(verdict.exit_code(fail_on))
 
 

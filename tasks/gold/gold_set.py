@@ -110,7 +110,7 @@ def read_gold_set(folder: Path, *, allow_bad_rows: bool = False) -> GoldSet:
         more = f"\n… and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
         raise ConfigurationError(
             f"gold set {folder} has {len(bad)} bad rows:\n{listed}{more}",
-            remedy="mend these lines and write the manifest anew, or allow bad rows to read the others",
+            remedy="mend these lines and write the manifest anew",
         )
     return GoldSet(manifest, tuple(labels), tuple(bad))
 

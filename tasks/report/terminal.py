@@ -25,11 +25,11 @@ MOST_LINES = 8
 OPEN = "Too little data to tell, not required"
 
 
-def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: str) -> None:
+def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: str, options: str = "") -> None:
     """Prints a verdict: one line of answer, where the fault lies, the findings that matter, what is live, what next.
 
     A measure has one line, its worst slice; the report has every finding. Reads the same without colour. `folder` is
-    the run's folder, `promotion` what became of the candidate.
+    the run's folder, `promotion` what became of the candidate, `options` what the next command needs to find its lake.
     """
     word, meaning, style = ANSWERS[verdict.status]
     console.print(Text.assemble((word, style), f"  run {verdict.run_id}: {meaning}"), soft_wrap=True)
@@ -43,7 +43,7 @@ def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: s
     console.print()
     _line(console, counts_line(verdict.reasons), indent=0)
     _line(console, f"live: {promotion}" if promotion else "live: nothing was promoted", indent=0)
-    for name, value in (("report", str(folder / "report.html")), ("next", next_command(verdict))):
+    for name, value in (("report", str(folder / "report.html")), ("next", f"{next_command(verdict)}{options}")):
         console.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
 
 
