@@ -17,6 +17,12 @@ class ParseSettings(StageSettings):
         "by the model only on pages that show signs of a table without rules, or not at all.",
     )
     max_pages: int = Field(default=5000, ge=1, description="A PDF with more pages is quarantined.")
+    max_characters: int = Field(
+        default=20_000_000,
+        ge=1,
+        description="A document with more text is quarantined: the stages that follow hold a document's text whole, "
+        "and a language model takes minutes for ten million characters.",
+    )
     limits: CageLimits = Field(
         default_factory=lambda: CageLimits(),
         description="Time, memory and number of the worker processes.",

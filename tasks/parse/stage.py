@@ -43,7 +43,7 @@ def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOut
     partial: dict[str, str] = {}
     for result in Cage.shared(settings.limits).run(jobs) if jobs else ():
         costs[result.key] = Cost(result.seconds, result.peak_rss_bytes)
-        problem = result.error or _emptiness(result)
+        problem = result.error or _emptiness(result) or _excess(result, settings)
         if problem:
             failures.append(_failure(result.key, problem))
         else:
@@ -73,6 +73,17 @@ def _emptiness(result: JobResult) -> DocumentError | None:
         "empty_parse",
         "the file has bytes, but the parser found no text in it",
         remedy="open it in a viewer: if it is blank, take it out of the source; if not, report it as a defect",
+    )
+
+
+def _excess(result: JobResult, settings: ParseSettings) -> DocumentError | None:
+    characters = sum(len(element["text"]) for element in result.value["elements"])
+    if characters <= settings.max_characters:
+        return None
+    return DocumentError(
+        "too_long",
+        f"the document has {characters:,} characters of text, more than max_characters = {settings.max_characters:,}",
+        remedy="split the document, or raise max_characters in the settings of parse",
     )
 
 

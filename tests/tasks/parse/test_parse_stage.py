@@ -155,6 +155,20 @@ def test_more_pages_than_allowed_are_refused(tmp_path):
     assert failures["long.pdf"].error_class == "too_many_pages"
 
 
+def test_more_text_than_the_later_stages_can_hold_is_refused(tmp_path):
+    (tmp_path / "long.txt").write_text("water " * 20)
+    (tmp_path / "short.txt").write_text("water " * 19)
+    rows, failures = parse(
+        tmp_path / "long.txt",
+        tmp_path / "short.txt",
+        settings=ParseSettings(max_characters=118, limits=SETTINGS.limits),
+    )
+    # 20 words of five letters with 19 spaces between them are 119 characters, 19 words are 113.
+    assert failures["long.txt"].error_class == "too_long"
+    assert "119" in failures["long.txt"].message
+    assert rows.keys() == {"short.txt"}
+
+
 def test_rows_do_not_depend_on_the_batch(shared_data):
     folder = shared_data / "tables" / "icdar2013" / "competition-dataset-eu"
     paths = [folder / f"eu-00{i}.pdf" for i in (2, 3, 5)]
