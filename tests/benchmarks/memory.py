@@ -40,6 +40,7 @@ def _run(folder: Path, documents: int) -> Measured:
     built.configuration.write_text(yaml.safe_dump(settings), encoding="utf-8")
     measured = measure(["-m", "flows", "run", str(built.configuration)], folder / "run.log")
     print(f"{len(built.documents)} documents: {measured.wall_seconds:.0f} s, {measured.cpu_seconds:.0f} CPU seconds")
+    print(next(line for line in (folder / "run.log").read_text(encoding="utf-8").splitlines() if "  run " in line))
     return measured
 
 
