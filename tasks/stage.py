@@ -151,8 +151,7 @@ class CorpusEvidence:
 
     `documents` has the `DOCUMENTS` schema, `locations` the `LOCATIONS` schema. `outputs(stage)` streams that
     stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live` the
-    generation in use before this run. `started` is when the run's plan was made, `previous_scan` when the last
-    finished scan before it began, `promoted` when its candidate went live, all null where there is no such thing.
+    generation in use before this run (null where there was none). `started` is when the run's plan was made.
     """
 
     documents: pa.Table
@@ -162,8 +161,6 @@ class CorpusEvidence:
     index: IndexView | None
     live: IndexView | None
     started: datetime
-    previous_scan: datetime | None
-    promoted: datetime | None
 
 
 S = TypeVar("S", bound=StageSettings)

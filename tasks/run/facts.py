@@ -51,8 +51,6 @@ def write_facts(
             index=index,
             live=live,
             started=started,
-            previous_scan=moments.get("previous_scan"),
-            promoted=moments.get("promoted"),
         )
         parts.append(stage.facts(evidence, context.settings(name)))
     # The stage's own word on a document's measure comes first: none is counted twice.

@@ -40,7 +40,7 @@ FROM sides s
 JOIN catalogue c ON c.stage = s.stage AND c.metric = s.metric
 LEFT JOIN paired p ON p.stage = s.stage AND p.metric = s.metric AND p.doc_class IS NOT DISTINCT FROM s.doc_class
 WHERE ($stage IS NULL OR s.stage = $stage)
-  AND ($costs::BOOLEAN OR c.unit NOT IN ('seconds', 'bytes') OR s.metric = 'freshness_lag_seconds')
+  AND ($costs::BOOLEAN OR c.unit NOT IN ('seconds', 'bytes') OR starts_with(s.metric, 'freshness_lag'))
   AND s.items_a + s.items_b > 0
   AND (NOT $changed_only::BOOLEAN OR s.value_a IS DISTINCT FROM s.value_b)
 ORDER BY stage_order(s.stage),

@@ -64,8 +64,6 @@ def test_each_planned_document_counts_once_whatever_became_of_it() -> None:
         index=None,
         live=None,
         started=NOON,
-        previous_scan=None,
-        promoted=None,
     )
     table = facts(evidence, FetchSettings())
     assert figures(table, "success_rate") == {

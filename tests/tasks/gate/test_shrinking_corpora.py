@@ -39,8 +39,6 @@ def status(**documents: list[str]) -> VerdictStatus:
         index=None,
         live=None,
         started=started,
-        previous_scan=None,
-        promoted=None,
     )
     with duckdb.connect(":memory:") as connection:
         connection.register("documents", plan)

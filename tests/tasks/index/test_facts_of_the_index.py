@@ -1,7 +1,7 @@
 """The run's figures about its index, against small indexes with known faults, counted by hand."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,12 @@ def evidence_of(
     deleted: tuple[str, ...] = (),
     failed: tuple[str, ...] = (),
     dropped: tuple[str, ...] = (),
-    commit_times: Mapping[str, datetime | None] | None = None,
-    previous_scan: datetime | None = None,
-    promoted: datetime | None = None,
 ) -> CorpusEvidence:
     """What a run over these documents would show: all passed `embed`, and `index` but those failed or dropped."""
     tenants = tenants or {}
     documents = [
         {"document_id": i, "source": "s", "uri": i, "locator": i, "doc_class": "x", "tenant": tenants.get(i, "default")}
-        | {"groups": [], "cohort": "deleted" if i in deleted else "new", "commit_time": (commit_times or {}).get(i)}
+        | {"groups": [], "cohort": "deleted" if i in deleted else "new", "commit_time": None}
         for i in [*texts, *deleted]
     ]
     locations, embedded, indexed = [], [], []
@@ -82,8 +79,6 @@ def evidence_of(
         index=index,
         live=live,
         started=NOON,
-        previous_scan=previous_scan,
-        promoted=promoted,
     )
 
 
@@ -162,7 +157,7 @@ def test_nothing_expected_and_nothing_stored_gives_no_reassuring_one(corpus: Cor
 def test_without_an_index_nothing_applies(corpus: Corpus) -> None:
     rows = facts(evidence_of(corpus, {}, None), IndexSettings()).to_pylist()
     assert {row["status"] for row in rows} == {"not_applicable"}
-    assert len(rows) == 7
+    assert len(rows) == 8
 
 
 def test_a_deleted_document_that_is_still_found_is_counted(corpus: Corpus) -> None:
@@ -202,31 +197,6 @@ def test_one_tenant_has_no_access_figure(corpus: Corpus) -> None:
     view = corpus.index.open(corpus.build("r1", TEXTS).generation)
     (row,) = figures(evidence_of(corpus, TEXTS, view), "access_violations")
     assert row["status"] == "not_applicable"
-
-
-def test_freshness_is_projected_then_actual(corpus: Corpus) -> None:
-    texts = {i: [i] for i in ("fast", "slow", "old", "future", "untimed", "lost")}
-    view = corpus.index.open(corpus.build("r1", {i: t for i, t in texts.items() if i != "lost"}).generation)
-    times = {
-        "fast": NOON - timedelta(seconds=90),
-        "slow": NOON - timedelta(hours=3),
-        "old": NOON - timedelta(days=2),
-        "future": NOON + timedelta(hours=1),
-        "untimed": None,
-        "lost": NOON,
-    }
-
-    def lags(**more: Any) -> dict[str, Any]:
-        rows = figures(evidence_of(corpus, texts, view, commit_times=times, **more), "freshness_lag_seconds")
-        return {row["document_id"]: row["value"] if row["status"] == "ok" else row["status"] for row in rows}
-
-    yesterday = NOON - timedelta(days=1)
-    expected = {"fast": 90, "slow": 10_800, "old": "not_applicable", "future": "invalid"}
-    expected |= {"untimed": "missing", "lost": "missing"}
-    assert lags(previous_scan=yesterday) == expected
-    later = lags(previous_scan=yesterday, promoted=NOON + timedelta(seconds=60))
-    assert later == expected | {"fast": 150, "slow": 10_860}
-    assert lags() == {None: "not_applicable"}
 
 
 @pytest.fixture(scope="module")
