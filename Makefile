@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 REQUIREMENTS := deployments/requirements
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check lint docs bench-memory bench-overhead bench lock clean
+.PHONY: demo test check lint docs bench-memory bench-overhead bench-tables bench lock clean
 
 demo: $(VENV)/core.done
 	$(BIN)/corpusgate demo
 
 test: $(VENV)/test.done
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: lint test
 
@@ -25,13 +25,16 @@ lint: $(VENV)/test.done
 docs: $(VENV)/core.done
 	$(BIN)/python -m flows.documentation
 
-bench: bench-memory bench-overhead
+bench: bench-memory bench-overhead bench-tables
 
 bench-memory: $(VENV)/test.done
 	$(BIN)/python -m tests.benchmarks.memory
 
 bench-overhead: $(VENV)/test.done
 	$(BIN)/python -m tests.benchmarks.overhead
+
+bench-tables: $(VENV)/test.done
+	$(BIN)/python -m tests.benchmarks.table_distance
 
 # Pins what pyproject.toml asks for. Needs `uv`, which is not part of the environment.
 lock:

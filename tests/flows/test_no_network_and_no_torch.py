@@ -44,7 +44,7 @@ atexit.register(_at_exit)
 """
 
 
-@pytest.mark.xdist_group("runs")
+@pytest.mark.xdist_group("demo")
 def test_a_run_talks_to_loopback_only_and_never_imports_torch(tmp_path: Path) -> None:
     (tmp_path / "guard").mkdir()
     (tmp_path / "guard" / "sitecustomize.py").write_text(GUARD, encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.flows.corpus import change, corpusgate, lake_of, last_run, small_corpus
 
-pytestmark = pytest.mark.xdist_group("runs")
+pytestmark = pytest.mark.xdist_group("demo")
 
 
 def test_a_run_that_fails_on_warnings_is_not_promoted_when_it_warns(tmp_path: Path) -> None:
