@@ -21,7 +21,8 @@ LEDGER = pa.schema(
         pa.field("recorded_at", TIMESTAMP, nullable=False),
     ]
 )
-"""What is done: one row per (kind, document, stage, key). What no row names does not exist.
+"""What is done: one row per (kind, document, stage, key) and, of outputs, per file: the newest is read, and the others
+say what their files cost. What no row names does not exist.
 
 `kind` is `output` (a stage's rows) or `measures` (an evaluator's rows; `stage_key` is then the measures key).
 `reason` is the reason of a drop or the error class of a quarantine.

@@ -73,13 +73,18 @@ class Ledger:
         return count
 
     def compact(self, *, always: bool = False) -> None:
-        """Rewrites many small files as one. A crash between the two steps leaves rows twice, which is harmless."""
+        """Rewrites many small files as one. A crash between the two steps leaves rows twice, which is harmless.
+
+        Of the rows of one key the newest stays, and of outputs that of each file, which an earlier run may name (where
+        there is no file, that of each run).
+        """
         old = sorted(self._folder.glob("*.parquet"))
         if not always and len(old) <= _COMPACT_OVER:
             return
         table = self.select(
             """SELECT * FROM ledger
-               QUALIFY row_number() OVER (PARTITION BY kind, stage, document_id, stage_key
+               QUALIFY row_number() OVER (PARTITION BY kind, stage, document_id, stage_key,
+                                                       CASE kind WHEN 'output' THEN coalesce(file, run_id) END
                                           ORDER BY recorded_at DESC) = 1
                ORDER BY recorded_at, stage, document_id"""
         ).cast(LEDGER)

@@ -18,7 +18,7 @@ from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of
 from tasks.run.registry import STAGES
-from tasks.run.scoring import score_nothing, stage_outputs, stamp
+from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
 from tasks.stage import CorpusEvidence, IndexView
 
 
@@ -83,7 +83,7 @@ def _passage(context: RunContext, name: StageName, plan: pa.Table, here: pa.Tabl
     rows.value("rows_out", None, float(sum(outcome == Outcome.OK for outcome in outcomes)))
     expected = context.configuration.gate.expected_quarantine
     places = {row["document_id"]: row for row in plan.select(["document_id", "source", "uri"]).to_pylist()}
-    seconds = {row["document_id"]: row["seconds"] for row in _costs(context, here).to_pylist()}
+    spent = costs(context, here)
     for row in here.to_pylist():
         document_id = row["document_id"]
         quarantined = row["outcome"] == Outcome.QUARANTINED
@@ -94,8 +94,8 @@ def _passage(context: RunContext, name: StageName, plan: pa.Table, here: pa.Tabl
         rows.ratio("quarantined", document_id, float(quarantined), 1.0)
         rows.ratio("unexpected_quarantine", document_id, float(quarantined and not foreseen), 1.0)
         rows.ratio("dropped", document_id, float(row["outcome"] == Outcome.DROPPED), 1.0)
-        if seconds.get(document_id) is not None:
-            rows.value("seconds", document_id, seconds[document_id])
+        if document_id in spent:
+            rows.value("seconds", document_id, spent[document_id].seconds)
     return rows.table()
 
 
@@ -156,13 +156,3 @@ def _as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
                 row |= {"value": None, "numerator": None, "denominator": None}
         made.append(row)
     return pa.Table.from_pylist(made, schema=MEASURES)
-
-
-def _costs(context: RunContext, here: pa.Table) -> pa.Table:
-    """What the ledger says that these documents cost at one stage."""
-    return context.ledger.select(
-        """SELECT l.document_id, arg_max(l.seconds, l.recorded_at) AS seconds
-           FROM ledger l JOIN wanted w USING (document_id, stage, stage_key)
-           WHERE l.kind = 'output' GROUP BY ALL ORDER BY ALL""",
-        wanted=here.select(["document_id", "stage", "stage_key"]),
-    )

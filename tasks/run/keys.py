@@ -57,9 +57,12 @@ def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -
     return digest(["fetch", version, content_sha, media_type_declared])
 
 
-def measures_key(stage_key: str, scorer_version: int, label_digest: str | None) -> str:
-    """The key of a document's metric rows: new labels or a new scorer re-score without re-ingesting."""
-    return digest(["measures", stage_key, scorer_version, label_digest])
+def measures_key(stage_key: str, file: str, scorer_version: int, label_digest: str | None) -> str:
+    """The key of a document's metric rows: new labels or a new scorer re-score without re-ingesting.
+
+    So does a new `file` under the same stage key: the bytes were fetched again, which cost what it cost then.
+    """
+    return digest(["measures", stage_key, file, scorer_version, label_digest])
 
 
 def _plain(value: Any) -> Any:

@@ -57,6 +57,24 @@ def score_documents(
         _with_measures(name, batch, found[batch.number])
 
 
+def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
+    """What the making of these rows (`LOCATIONS` of one stage) cost, by document id.
+
+    The same bytes may have been fetched in several runs under one key: each run has the cost of its own file. Where
+    there is none, since the stage failed, it is that of the last try up to this run.
+    """
+    rows = context.ledger.select(
+        """SELECT l.document_id, l.seconds, l.peak_rss_bytes
+           FROM ledger l JOIN wanted w USING (document_id, stage, stage_key)
+           WHERE l.kind = 'output'
+             AND (l.file = w.file OR (l.file IS NULL AND w.file IS NULL AND l.run_id <= ?))
+           QUALIFY row_number() OVER (PARTITION BY l.document_id ORDER BY l.recorded_at DESC) = 1""",
+        [context.run_id],
+        wanted=locations.select(["document_id", "stage", "stage_key", "file"]),
+    )
+    return {row["document_id"]: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for row in rows.to_pylist()}
+
+
 def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
     """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included."""
     for batch in batches:
@@ -102,10 +120,9 @@ def _score_batch(
     ids = ids_of(documents)
     tables = {read: load_rows(context, read, batch, ids) for read in stage.reads}
     output = load_rows(context, name, batch, ids)
-    stage_keys = {row["document_id"]: row["stage_key"] for row in batch.read_locations(name).to_pylist()}
-    recorded = context.ledger.find("output", name, ids, [stage_keys[i] for i in ids])
-    costs = {i: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for i, row in recorded.items()}
-    evidence = Evidence(Batch(documents, tables), output, labels, costs, context.resources.raw)
+    here = batch.read_locations(name)
+    stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
+    evidence = Evidence(Batch(documents, tables), output, labels, costs(context, here), context.resources.raw)
     rows = stage.evaluate(evidence, context.settings(name))
     digests = {i: label_digest(labels, i, stage.labels) for i in ids}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
@@ -173,7 +190,7 @@ def _measure_keys(name: StageName, batch: BatchRef, labels: Labels) -> dict[str,
     stage = STAGES[name]
     return {
         row["document_id"]: measures_key(
-            row["stage_key"], stage.scorer_version, label_digest(labels, row["document_id"], stage.labels)
+            row["stage_key"], row["file"], stage.scorer_version, label_digest(labels, row["document_id"], stage.labels)
         )
         for row in batch.read_locations(name).to_pylist()
         if row["file"] is not None

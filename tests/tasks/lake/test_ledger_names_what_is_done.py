@@ -45,6 +45,22 @@ def test_the_newest_row_of_a_key_wins(tmp_path: Path) -> None:
     assert Ledger(tmp_path).find("output", "parse", ["a"], ["1"])["a"]["file"] == "new.parquet"
 
 
+def test_compaction_keeps_what_each_file_and_each_failed_try_cost(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    for run, seconds in (("r1", 0.5), ("r2", 2.5)):
+        tries = [row("a", "1", file=f"{run}.parquet"), row("b", "1", file=None), row("a", "m", kind="measures")]
+        ledger.record([made | {"run_id": run, "seconds": seconds} for made in tries], run)
+    ledger.compact(always=True)
+    kept = Ledger(tmp_path).select("SELECT document_id, kind, seconds FROM ledger ORDER BY ALL").to_pylist()
+    assert [tuple(made.values()) for made in kept] == [
+        ("a", "measures", 2.5),
+        ("a", "output", 0.5),
+        ("a", "output", 2.5),
+        ("b", "output", 0.5),
+        ("b", "output", 2.5),
+    ]
+
+
 def test_forgetting_survives_a_new_process(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.record([row("a", "1"), row("b", "1")], "one")

@@ -31,7 +31,10 @@ def test_keys_are_chained() -> None:
 
 
 def test_labels_and_scorer_shape_the_measures_key_only() -> None:
-    assert len({measures_key("k", 1, None), measures_key("k", 1, "labels"), measures_key("k", 2, None)}) == 3
+    assert (
+        len({measures_key("k", *rest) for rest in (("f", 1, None), ("f", 1, "labels"), ("f", 2, None), ("g", 1, None))})
+        == 4
+    )
 
 
 def test_the_order_of_keys_in_a_mapping_does_not_matter() -> None:

@@ -1,6 +1,8 @@
 """The same bytes under the same name are fetched once; a new name, a new limit or a new answer is looked at."""
 
 import threading
+import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,10 @@ import pytest
 
 from schemas.names import Cohort, StageName
 from schemas.stages import FETCH
+from tasks.figures.measures import stage_measures
 from tasks.index.generations import Generation, Generations
 from tasks.lake.files import read_table
+from tasks.lake.ledger import Ledger
 from tasks.run.context import BatchRef
 from tasks.run.execute import run_fetch
 from tasks.run.session import Session
@@ -69,12 +73,14 @@ def test_a_refused_document_is_taken_once_the_limit_allows_it(tmp_path: Path) ->
 
 @pytest.fixture
 def server() -> Any:
-    """A web server whose answers a test sets."""
+    """A web server whose answers a test sets: a status each, after a wait of 0.4 seconds where it is negative."""
     answers: list[int] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(answers[-1])
+            if answers[-1] < 0:
+                time.sleep(0.4)
+            self.send_response(abs(answers[-1]))
             self.send_header("Content-Type", "text/plain")
             self.end_headers()
             self.wfile.write(b"The gate opens at 3 m.")
@@ -104,3 +110,31 @@ def test_a_page_that_live_could_not_fetch_has_changed_once_it_answers(
     second, batches = fetched(tmp_path / "lake", 2, source, allow_private_addresses=True)
     assert only(second, batches)["outcome"] == "ok"
     assert second.runs.plan(second.context.run_id).column("cohort").to_pylist() == [Cohort.CHANGED]
+
+
+def latency(session: Session) -> float:
+    """Seconds that the one document took, as this run's rows say."""
+    locations = session.runs.locations(session.context.run_id)
+    rows = stage_measures(session.context.lake, session.context.run_id, StageName.FETCH, locations).to_pylist()
+    (seconds,) = {row["value"] for row in rows if row["metric"] in ("latency_seconds", "seconds")}
+    return float(seconds)
+
+
+def test_a_page_that_is_fetched_again_has_the_latency_of_that_time_and_the_earlier_run_its_own(
+    tmp_path: Path, server: tuple[str, list[int]]
+) -> None:
+    url, answers = server
+    source = [{"name": "web", "type": "http", "urls": [url]}]
+    sessions = []
+    for number, answer in ((1, 200), (2, -200)):
+        answers.append(answer)
+        session, batches = fetched(tmp_path / "lake", number, source, allow_private_addresses=True)
+        session.evaluate(StageName.FETCH, batches)
+        session.rescore(StageName.FETCH)
+        sessions.append(session)
+    first, second = (latency(session) for session in sessions)
+    assert first < 0.4 <= second
+    sessions[1].context.ledger.compact(always=True)
+    reopened = Session(replace(sessions[0].context, ledger=Ledger(sessions[0].context.lake.ledger)))
+    reopened.rescore(StageName.FETCH)
+    assert latency(reopened) == first
