@@ -221,8 +221,11 @@ METADATA = pa.schema(
         _required("uri", pa.string()),
         _required("tenant", pa.string()),
         _required("groups", pa.list_(pa.string())),
+        pa.field("date_search", pa.string()),
     ]
 )
+"""`date_search` is null where the page was not searched for a date, `done` where it was, else why the search failed: an
+error class such as `timeout`. `published` is null then, as it is where a search found nothing."""
 
 EMBEDDING = pa.struct(
     [

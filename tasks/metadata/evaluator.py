@@ -24,6 +24,10 @@ def evaluate(evidence: Evidence, settings: MetadataSettings) -> pa.Table:
         document_id = made["document_id"]
         rows.ratio("title_present", document_id, int(bool(made["title"])), 1)
         rows.ratio("date_present", document_id, int(made["published"] is not None), 1)
+        if made["date_search"] is None:
+            rows.without_value("date_search_failed", document_id, MetricStatus.NOT_APPLICABLE)
+        else:
+            rows.ratio("date_search_failed", document_id, int(made["date_search"] != "done"), 1)
         if evidence.labels.is_stale(document_id, "metadata"):
             for metric in _GOLD:
                 rows.without_value(metric, document_id, MetricStatus.STALE_LABEL)

@@ -1,6 +1,6 @@
 """Metadata: title, authors, dates, sections, language and access of a document, after redaction.
 
-Web pages that declare no date are searched for one in the cage.
+Web pages that declare no date are searched for one in the cage; a search that fails leaves the date open.
 """
 
 from collections.abc import Iterator, Mapping
@@ -52,13 +52,22 @@ def run(batch: Batch, settings: MetadataSettings, resources: Resources) -> Stage
             "uri": fields["uri"][0],
             "tenant": document["tenant"],
             "groups": document["groups"],
+            "date_search": _said(searched.get(document["document_id"])),
         }
 
     output = documents_loop(batch, METADATA, transform)
     costs = dict(output.costs)
     for key, result in searched.items():
         costs[key] = Cost(costs[key].seconds + result.seconds, result.peak_rss_bytes)
-    return replace(output, costs=costs)
+    # A page that took too long this time may not the next.
+    partial = {key: "date" for key, result in searched.items() if result.error and result.error.transient}
+    return replace(output, costs=costs, partial=partial)
+
+
+def _said(searched: JobResult | None) -> str | None:
+    if searched is None:
+        return None
+    return searched.error.error_class if searched.error else "done"
 
 
 def _jobs(batch: Batch, settings: MetadataSettings, raw: RawBytes) -> Iterator[Job]:
@@ -76,19 +85,14 @@ def _published(rows: StageRows, settings: MetadataSettings, searched: JobResult 
 
     A web page: declared, else found on the page. PDF and Office files declare when the file was made, which is no
     publication: stated at the beginning of the text, else (if the settings trust it) declared. Others: declared, else
-    stated.
-
-    Raises:
-        DocumentError: the search of the page failed.
+    stated. A page whose search failed has none.
     """
     media_type, latest = rows[StageName.FETCH]["media_type"], settings.latest_date
     declared = declared_date(rows[StageName.PARSE]["meta_published"], latest)
     if media_type in _HTML:
         if searched is None:
             return declared
-        if searched.error:
-            raise searched.error
-        return declared_date(searched.value, latest)
+        return None if searched.error else declared_date(searched.value, latest)
     stated = stated_date(rows[StageName.NORMALIZE]["text"][:_OPENING], latest)
     if media_type.startswith(_DATED_FILES):
         return stated or (declared if settings.trust_file_dates else None)
@@ -124,13 +128,13 @@ def fingerprint(settings: MetadataSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.METADATA,
-    version=1,
+    version=2,
     reads=(StageName.FETCH, StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE, StageName.PII),
     writes=METADATA,
     settings=MetadataSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=1,
+    scorer_version=2,
     evaluate=evaluate,
     context=("tenant", "groups"),
     labels=("metadata",),

@@ -14,7 +14,7 @@ from schemas.documents import DOCUMENTS
 from schemas.stages import FETCH, LANGUAGE, NORMALIZE, PARSE, PII
 from tasks.documents.cage import CageLimits
 from tasks.gold.kinds import MetadataLabel
-from tasks.gold.labels import BoundLabel, Labels
+from tasks.gold.labels import NO_LABELS, BoundLabel, Labels
 from tasks.metadata.dates import page_date, stated_date
 from tasks.metadata.settings import MetadataSettings
 from tasks.metadata.stage import STAGE, run
@@ -182,6 +182,7 @@ def test_gold_figures(described: Callable[..., Any]) -> None:
     assert figures == {
         "title_present": (1.0, "ok"),
         "date_present": (0.0, "ok"),
+        "date_search_failed": (None, "not_applicable"),
         "title_exact": (0.0, "ok"),
         "title_similarity": (pytest.approx(1 - 1 / 18), "ok"),
         "author_precision": (1.0, "ok"),
@@ -196,13 +197,34 @@ def test_a_long_run_of_blanks_is_searched_at_once(described: Callable[..., Any])
     assert row["published"] is None
 
 
-def test_a_page_that_is_searched_for_too_long_costs_its_document(described: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_page_that_is_searched_for_too_long_goes_on_without_a_date(
+    described: Callable[..., Any], tmp_path: Path
+) -> None:
     _, batch, _ = described()
     page = tmp_path / "links.html"
     entries = "".join(f'<li><a href="/a/{i}">Entry number {i} here</a></li>' for i in range(400_000))
     page.write_text(f"<html><body><ul>{entries}</ul></body></html>")
     settings = MetadataSettings(limits=CageLimits(seconds_per_document=1))
     output = run(batch, settings, Resources(raw=_Raw(page), cache_dir=tmp_path))
-    assert output.table.num_rows == 0
-    assert [(failure.document_id, failure.error_class) for failure in output.failures] == [("d", "timeout")]
+    (row,) = output.table.to_pylist()
+    assert (row["title"], row["published"], row["date_search"]) == ("Heading", None, "timeout")
+    assert (output.failures, set(output.partial)) == ((), {"d"})
     assert output.costs["d"].seconds >= 1
+    assert search_failures(batch, output.table) == [(1.0, "ok")]
+
+
+def test_a_search_that_ends_has_not_failed_and_only_pages_without_a_date_are_searched(
+    described: Callable[..., Any],
+) -> None:
+    row, batch, output = described(data=PAGE.format("", "", BODY, "").encode())
+    assert (row["published"], row["date_search"]) == (None, "done")
+    assert search_failures(batch, output) == [(0.0, "ok")]
+    row, batch, output = described(meta_published="2020-02-03")
+    assert (row["published"], row["date_search"]) == (date(2020, 2, 3), None)
+    assert search_failures(batch, output) == [(None, "not_applicable")]
+
+
+def search_failures(batch: Batch, output: pa.Table) -> list[tuple[float | None, str]]:
+    """Value and status of `date_search_failed`."""
+    rows = STAGE.evaluate(Evidence(batch, output, NO_LABELS, {}, _Raw(Path())), MetadataSettings()).to_pylist()
+    return [(row["value"], row["status"]) for row in rows if row["metric"] == "date_search_failed"]
