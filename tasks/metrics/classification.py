@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from math import fsum
 from typing import TypeVar
 
 from tasks.metrics.rates import DetectionCounts, ratio
@@ -36,7 +37,7 @@ def macro_f1(counts: Mapping[C, DetectionCounts]) -> float | None:
     0.666667
     """
     scores = [count.f1 for count in counts.values() if count.f1 is not None]
-    return ratio(sum(scores), len(scores))
+    return ratio(fsum(scores), len(scores))
 
 
 def expected_calibration_error(confidences: Sequence[float], correct: Sequence[bool], bins: int = 10) -> float | None:
@@ -61,4 +62,4 @@ def expected_calibration_error(confidences: Sequence[float], correct: Sequence[b
         total = sums.setdefault(place, [0.0, 0.0])
         total[0] += confidence
         total[1] += right
-    return ratio(sum(abs(confidence - right) for confidence, right in sums.values()), len(confidences))
+    return ratio(fsum(abs(confidence - right) for confidence, right in sums.values()), len(confidences))

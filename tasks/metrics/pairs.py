@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, fsum
 from typing import TypeAlias
 
 from tasks.metrics.rates import f_score, ratio
@@ -109,8 +109,8 @@ def bcubed(labelled: Mapping[str, Hashable], predicted: Mapping[str, Hashable]) 
     """
     both, true, found = _contingency(labelled, predicted)
     documents = both.total()
-    precision = ratio(sum(n * n / found[cluster] for (_, cluster), n in both.items()), documents)
-    recall = ratio(sum(n * n / true[cluster] for (cluster, _), n in both.items()), documents)
+    precision = ratio(fsum(n * n / found[cluster] for (_, cluster), n in both.items()), documents)
+    recall = ratio(fsum(n * n / true[cluster] for (cluster, _), n in both.items()), documents)
     return BCubed(precision, recall, f_score(precision, recall))
 
 
