@@ -22,6 +22,7 @@ from tasks.stage import Evidence
 
 _EVIDENCE = ("evidence_recall", "evidence_precision", "evidence_iou", "evidence_ceiling")
 _ATTRIBUTION = "attribution_completeness"
+_UNCHECKED = "attribution_unchecked"
 _CHECK = "tasks.documents.attribution:check_file"
 
 
@@ -29,19 +30,22 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
     """Metric rows of every document of the batch. The files are read again in the cage, all at once."""
     rows = MetricRows(StageName.CHUNK)
     jobs: list[Job] = []
+    chunks: dict[str, int] = {}
     for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
         document_id = document["document_id"]
+        chunks[document_id] = len(made["chunks"])
         headings = _Headings(tables[StageName.PARSE], tables[StageName.NORMALIZE], tables[StageName.PII])
         if made["chunks"]:
             passages = _passages(made["chunks"], tables[StageName.NORMALIZE]["text"], headings)
             jobs.append(_job(document_id, str(evidence.raw.path(document["content_sha"])), tables, passages))
         else:
             rows.without_value(_ATTRIBUTION, document_id, MetricStatus.NOT_APPLICABLE)
+            rows.ratio(_UNCHECKED, document_id, 0, 0)
         _structure(rows, document_id, tables, made, headings)
         _sizes(rows, document_id, tables[StageName.PARSE]["pages"], made["chunks"], settings)
         _evidence(rows, document_id, tables[StageName.NORMALIZE]["text"], made["chunks"], evidence.labels)
     for result in Cage.shared(settings.limits).run(jobs) if jobs else ():
-        _attribution(rows, result)
+        _attribution(rows, result, chunks[result.key])
     return rows.table()
 
 
@@ -93,8 +97,9 @@ def _passages(chunks: Sequence[Mapping[str, Any]], clean: str, headings: _Headin
     ]
 
 
-def _attribution(rows: MetricRows, result: JobResult) -> None:
+def _attribution(rows: MetricRows, result: JobResult, chunks: int) -> None:
     """The rows of one document; where its file could not be read again, a slice says why (`timeout`, `crashed`, …)."""
+    rows.ratio(_UNCHECKED, result.key, chunks if result.error else 0, chunks)
     if result.error:
         rows.without_value(_ATTRIBUTION, result.key, MetricStatus.INVALID)
         reason = ("attribution", result.error.error_class)

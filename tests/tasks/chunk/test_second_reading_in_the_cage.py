@@ -39,7 +39,7 @@ def test_a_reader_that_hangs_crashes_or_fills_memory_makes_its_document_invalid(
     found = {
         (row["document_id"], row["slice_value"]): (row["value"], row["status"])
         for row in rows
-        if row["metric"] == "attribution_completeness"
+        if row["metric"] == "attribution_completeness" and (row["value"] != 0 or row["slice_value"] is None)
     }
     assert found == {
         ("good", None): (1.0, "ok"),
@@ -55,6 +55,9 @@ def test_a_reader_that_hangs_crashes_or_fills_memory_makes_its_document_invalid(
         ("last", None): (1.0, "ok"),
         ("last", "exact"): (1.0, "ok"),
     }
+    # One chunk each.
+    unchecked = {row["document_id"]: row["value"] for row in rows if row["metric"] == "attribution_unchecked"}
+    assert unchecked == dict.fromkeys(CONTENTS, 0) | {"spins": 1, "dies": 1, "hoards": 1}
     # What does not need the file is measured all the same.
     assert {row["document_id"] for row in rows if row["metric"] == "conservation" and row["value"] == 1} == set(
         CONTENTS
