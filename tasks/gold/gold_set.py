@@ -16,10 +16,10 @@ import pyarrow as pa
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from schemas.names import Cohort
 from tasks.errors import ConfigurationError
 from tasks.gold.kinds import LABEL_KINDS, Label
 from tasks.gold.labels import BoundLabel, Labels
+from tasks.gold.naming import NamedDocuments
 
 MANIFEST = "manifest.yaml"
 _SHA = r"^[0-9a-f]{64}$"
@@ -205,48 +205,54 @@ def write_gold_set(
 def bind(gold_sets: Sequence[GoldSet], documents: pa.Table, kinds: Collection[str] | None = None) -> Labels:
     """Labels of these documents (`DOCUMENTS` rows; deleted ones have none), of all kinds where none are named.
 
-    A label is stale when the document's bytes are not the ones it was made for. A moved document is found by its
-    previous path too. What names no document is left out here and counted by `unbound`.
+    A label means the document of its path while that has the bytes the label was made for. Where it has not, it means
+    the one document of the same source with these bytes (it was moved, and its old path is gone or somebody else's);
+    where there is none, it stays with its path and is stale. What names no document is left out here and counted by
+    `unbound`.
 
     Raises:
         ConfigurationError: two labels of one kind for one document; the error names the sets and the document.
     """
-    by_name, shas = _documents(documents)
+    named = NamedDocuments(documents)
     bound: dict[tuple[str, str], BoundLabel] = {}
     origin: dict[tuple[str, str], str] = {}
-    for gold_set in gold_sets:
-        for gold in gold_set.labels:
-            document_id = by_name.get(gold.document_id or gold.document or "")
-            if document_id is None or (kinds is not None and gold.kind not in kinds):
-                continue
-            key = (document_id, gold.kind)
-            if key in bound:
-                raise ConfigurationError(
-                    f"document {document_id} has two {gold.kind} labels, from {origin[key]} and {gold_set.version}",
-                    remedy="take one of the two out of its gold set",
-                )
-            origin[key] = gold_set.version
-            bound[key] = BoundLabel(gold.label, gold.content_sha, shas[document_id] != gold.content_sha)
+    for gold_set, gold, document_id in _placed(gold_sets, named):
+        if document_id is None or (kinds is not None and gold.kind not in kinds):
+            continue
+        key = (document_id, gold.kind)
+        if key in bound:
+            raise ConfigurationError(
+                f"document {document_id} has two {gold.kind} labels, from {origin[key]} and {gold_set.version}",
+                remedy="take one of the two out of its gold set",
+            )
+        origin[key] = gold_set.version
+        bound[key] = BoundLabel(gold.label, gold.content_sha, named.shas[document_id] != gold.content_sha)
     version = "+".join(sorted(gold_set.version for gold_set in gold_sets)) or None
     return Labels(version, bound)
 
 
 def unbound(gold_sets: Sequence[GoldSet], documents: pa.Table) -> Mapping[tuple[str, str], int]:
     """How many labels name no document of the run, by (gold set, kind); what has none is not listed."""
-    by_name, _ = _documents(documents)
-    return Counter(
-        (gold_set.version, gold.kind)
-        for gold_set in gold_sets
-        for gold in gold_set.labels
-        if (gold.document_id or gold.document or "") not in by_name
-    )
+    placed = _placed(gold_sets, NamedDocuments(documents))
+    return Counter((gold_set.version, gold.kind) for gold_set, gold, document_id in placed if document_id is None)
 
 
-def _documents(documents: pa.Table) -> tuple[dict[str, str], dict[str, str | None]]:
-    """Document ids by every name a label may use, and the hash of each document's bytes."""
-    columns = ["document_id", "source", "uri", "previous_uri", "content_sha", "cohort"]
-    rows = [row for row in documents.select(columns).to_pylist() if row["cohort"] != Cohort.DELETED]
-    previous = {f"{row['source']}:{row['previous_uri']}": row["document_id"] for row in rows if row["previous_uri"]}
-    current = {f"{row['source']}:{row['uri']}": row["document_id"] for row in rows}
-    ids = {row["document_id"]: row["document_id"] for row in rows}
-    return previous | current | ids, {row["document_id"]: row["content_sha"] for row in rows}
+def _placed(gold_sets: Sequence[GoldSet], named: NamedDocuments) -> list[tuple[GoldSet, GoldLabel, str | None]]:
+    """Each label with the document that it means. A document that has a label of its own takes in none that moved."""
+    labels = [
+        (gold_set, gold, gold.document_id or gold.document or "") for gold_set in gold_sets for gold in gold_set.labels
+    ]
+    by_name = [named.by_name(name) for _, _, name in labels]
+    taken = {
+        (document_id, gold.kind)
+        for (_, gold, _), document_id in zip(labels, by_name, strict=True)
+        if document_id is not None and named.shas[document_id] == gold.content_sha
+    }
+    placed: list[tuple[GoldSet, GoldLabel, str | None]] = []
+    for (gold_set, gold, name), document_id in zip(labels, by_name, strict=True):
+        found = named.find(name, gold.content_sha)
+        if found is not None and found != document_id and (found, gold.kind) not in taken:
+            taken.add((found, gold.kind))
+            document_id = found
+        placed.append((gold_set, gold, document_id))
+    return placed

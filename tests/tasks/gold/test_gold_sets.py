@@ -110,6 +110,44 @@ def test_labels_bind_to_documents_bytes_and_previous_paths(tmp_path: Path) -> No
     assert bind([gold], table, kinds=["language"]).bound == {}
 
 
+def test_a_label_follows_the_bytes_it_was_made_for(tmp_path: Path) -> None:
+    third = "c" * 64
+    gold = written(
+        tmp_path,
+        {
+            "text": [
+                text_row("web:before", sha=OLD),  # moved, and the move is live by now
+                text_row("web:reused", sha=NEW),  # moved, and another document took its path
+                text_row("web:copied", sha=third),  # two documents have these bytes: nobody can say which
+                text_row("other:before", sha=OLD),  # the same bytes in another source
+            ]
+        },
+    )
+    table = documents(
+        {"document_id": "1", "uri": "after", "previous_uri": "after", "content_sha": OLD, "cohort": "unchanged"},
+        {"document_id": "2", "uri": "elsewhere", "previous_uri": "reused", "content_sha": NEW, "cohort": "moved"},
+        {"document_id": "3", "uri": "reused", "content_sha": "d" * 64},
+        {"document_id": "4", "uri": "one", "content_sha": third},
+        {"document_id": "5", "uri": "two", "content_sha": third},
+    )
+    found = bind([gold], table).bound
+    assert {key: bound.stale for key, bound in found.items()} == {("1", "text"): False, ("2", "text"): False}
+    assert unbound([gold], table) == {("small@1", "text"): 2}
+
+
+def test_a_document_with_a_label_of_its_own_takes_in_none_that_moved(tmp_path: Path) -> None:
+    gold = written(tmp_path, {"text": [text_row("web:twin", "one"), text_row("web:kept", "other")]})
+    table = documents(
+        {"document_id": "1", "uri": "twin", "content_sha": NEW, "cohort": "changed"},
+        {"document_id": "2", "uri": "kept", "content_sha": OLD},
+    )
+    found = bind([gold], table).bound
+    assert {key: (bound.label, bound.stale) for key, bound in found.items()} == {
+        ("1", "text"): (TextLabel(text="one"), True),
+        ("2", "text"): (TextLabel(text="other"), False),
+    }
+
+
 def test_two_labels_of_one_kind_for_one_document_are_an_error(tmp_path: Path) -> None:
     one = written(tmp_path / "one", {"text": [text_row("web:a")]}, "one")
     by_id = {"document_id": "1", "content_sha": OLD, "label": {"text": "other"}}
