@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.measures import MEASURES
-from schemas.names import MetricStatus, StageName
+from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.dedup.settings import DedupSettings
 from tasks.gold.kinds import PairsLabel
+from tasks.gold.naming import NamedDocuments
 from tasks.metrics.pairs import PairCounts, adjusted_rand, bcubed, pair
 from tasks.metrics.rows import MetricRows
 from tasks.stage import CorpusEvidence, Evidence
@@ -39,39 +41,80 @@ class _LabelledPair:
     other: str | None
     unit_id: str
     duplicate: bool
+    stale: bool
 
 
 def _pairs(rows: MetricRows, evidence: CorpusEvidence, clusters: dict[str, str]) -> None:
-    """Figures of labelled pairs: one row per pair and metric, whose sums give the headline."""
-    documents = evidence.documents.select(["document_id", "source", "uri", "tenant", "groups"]).to_pylist()
+    """Figures of labelled pairs: one row per pair and metric, whose sums give the headline.
+
+    A pair of which a document failed in this stage was not merged: missing, and scored as that. One that did not come
+    to the stage is lost upstream.
+    """
+    documents = evidence.documents.select(["document_id", "tenant", "groups"]).to_pylist()
     scopes = {d["document_id"]: (d["tenant"], tuple(sorted(set(d["groups"])))) for d in documents}
-    names = {f"{d['source']}:{d['uri']}": d["document_id"] for d in documents} | {d: d for d in scopes}
+    failed = _failed(evidence.locations)
+    named = _Names(evidence.documents)
     judged: dict[tuple[str, str], bool] = {}
+    counted: set[tuple[str, str]] = set()
     for document_id in sorted(scopes):
         if evidence.labels.is_stale(document_id, "pairs"):
             _without(rows, document_id, None, MetricStatus.STALE_LABEL)
             continue
         label = evidence.labels.of(document_id, PairsLabel, "pairs")
-        for labelled in _resolved(document_id, label, names) if label is not None else ():
+        for labelled in named.resolved(document_id, label) if label is not None else ():
             a, b = labelled.document_id, labelled.other
             if b is None or b == a:
                 _without(rows, a, labelled.unit_id, MetricStatus.INVALID)
-            elif a not in clusters or b not in clusters:
+            elif labelled.stale:
+                _without(rows, a, labelled.unit_id, MetricStatus.STALE_LABEL)
+            elif not {a, b} <= clusters.keys() | failed:
                 _without(rows, a, labelled.unit_id, MetricStatus.LOST_UPSTREAM)
             elif scopes[a] != scopes[b]:
                 _without(rows, a, labelled.unit_id, MetricStatus.NOT_APPLICABLE)
-            elif pair(a, b) not in judged:
+            elif pair(a, b) in counted:
+                continue
+            elif {a, b} & failed:
+                counted.add(pair(a, b))
+                _pair_rows(rows, labelled, merged=False, status=MetricStatus.MISSING)
+            else:
+                counted.add(pair(a, b))
                 judged[pair(a, b)] = labelled.duplicate
                 _pair_rows(rows, labelled, merged=clusters[a] == clusters[b])
     if judged:
         _cluster_rows(rows, judged, clusters)
 
 
-def _resolved(document_id: str, label: PairsLabel, names: dict[str, str]) -> Iterator[_LabelledPair]:
-    for number, labelled in enumerate(label.pairs):
-        other = names.get(labelled.other)
-        unit_id = "|".join(pair(document_id, other)) if other else f"{document_id}|unknown-{number}"
-        yield _LabelledPair(document_id, other, unit_id, labelled.duplicate)
+def _failed(locations: pa.Table) -> set[str]:
+    """Documents whose signature could not be made."""
+    columns = ("document_id", "stage", "outcome")
+    return {
+        document_id
+        for document_id, stage, outcome in zip(*(locations.column(c).to_pylist() for c in columns), strict=True)
+        if stage == StageName.DEDUP and outcome == Outcome.QUARANTINED
+    }
+
+
+class _Names:
+    """The other document of a labelled pair: a deleted one can still be named, though it comes to no stage."""
+
+    def __init__(self, documents: pa.Table) -> None:
+        self._present = NamedDocuments(documents)
+        gone = documents.filter(pc.equal(documents.column("cohort"), Cohort.DELETED.value))
+        columns = ("document_id", "source", "uri")
+        self._gone: dict[str, str] = {}
+        for document_id, source, uri in zip(*(gone.column(c).to_pylist() for c in columns), strict=True):
+            self._gone |= {document_id: document_id, f"{source}:{uri}": document_id}
+
+    def resolved(self, document_id: str, label: PairsLabel) -> Iterator[_LabelledPair]:
+        """The pairs of a document's label."""
+        for number, labelled in enumerate(label.pairs):
+            sha = labelled.other_content_sha
+            present = self._present
+            found = present.by_name(labelled.other) if sha is None else present.find(labelled.other, sha)
+            stale = found is not None and sha is not None and present.shas[found] != sha
+            other = found or self._gone.get(labelled.other)
+            unit_id = "|".join(pair(document_id, other)) if other else f"{document_id}|unknown-{number}"
+            yield _LabelledPair(document_id, other, unit_id, labelled.duplicate, stale)
 
 
 def _without(rows: MetricRows, document_id: str, unit_id: str | None, status: MetricStatus) -> None:
@@ -79,7 +122,9 @@ def _without(rows: MetricRows, document_id: str, unit_id: str | None, status: Me
         rows.without_value(metric, document_id, status, unit_id=unit_id)
 
 
-def _pair_rows(rows: MetricRows, labelled: _LabelledPair, *, merged: bool) -> None:
+def _pair_rows(
+    rows: MetricRows, labelled: _LabelledPair, *, merged: bool, status: MetricStatus = MetricStatus.OK
+) -> None:
     true, found = labelled.duplicate, merged
     counts = PairCounts(int(true and found), int(found and not true), int(true and not found))
     hit, false, missed = counts.merged_duplicates, counts.false_merges, counts.missed_merges
@@ -90,7 +135,7 @@ def _pair_rows(rows: MetricRows, labelled: _LabelledPair, *, merged: bool) -> No
         ("false_merge_rate", false, hit + false),
         ("missed_merge_rate", missed, hit + missed),
     ):
-        rows.ratio(metric, labelled.document_id, numerator, denominator, unit_id=labelled.unit_id)
+        rows.ratio(metric, labelled.document_id, numerator, denominator, unit_id=labelled.unit_id, status=status)
 
 
 def _cluster_rows(rows: MetricRows, judged: dict[tuple[str, str], bool], clusters: dict[str, str]) -> None:

@@ -106,11 +106,14 @@ def _write_copy(
     corpus: Path, prefix: str, state: State, variation: Variation
 ) -> Iterator[tuple[DemoDocument, dict[str, dict[str, Any]]]]:
     revisions = healthy() if state == "healthy" else regressed()
-    pairs = pair_labels({revision.first_path: revision.source.path for revision in revisions}, f"demo:{prefix}")
-    for revision in revisions:
-        source = variation.source(revision.source)
-        rendered = _render(source, damaged=revision.damaged)
-        sha = hashlib.sha256(rendered.data).hexdigest()
+    sources = [variation.source(revision.source) for revision in revisions]
+    made = [_render(source, damaged=revision.damaged) for source, revision in zip(sources, revisions, strict=True)]
+    shas = {
+        source.path: hashlib.sha256(rendered.data).hexdigest() for source, rendered in zip(sources, made, strict=True)
+    }
+    pairs = pair_labels({revision.first_path: revision.source.path for revision in revisions}, shas, f"demo:{prefix}")
+    for revision, source, rendered in zip(revisions, sources, made, strict=True):
+        sha = shas[source.path]
         commit_time = datetime.fromisoformat(source.committed)
         path = f"{prefix}{source.path}"
         _write(corpus / path, rendered.data, commit_time)

@@ -50,10 +50,11 @@ def edited(source: Source, edits: Iterable[tuple[str, str]]) -> Source:
     return source
 
 
-def pair_labels(paths: Mapping[str, str], prefix: str) -> dict[str, PairsLabel]:
+def pair_labels(paths: Mapping[str, str], shas: Mapping[str, str], prefix: str) -> dict[str, PairsLabel]:
     """Label by path of the first document: every pair of a family, true within a cluster, false otherwise.
 
-    `paths` leads from a document's first path to its present one; a document that is not in it is gone. A copy in
+    `paths` leads from a document's first path to its present one; a document that is not in it is gone. `shas` are the
+    SHA-256 of the documents' bytes by their present path: a pair was judged on the bytes of both. A copy in
     another access scope counts as no duplicate: merging it would hand a document to people who may not read it.
     """
     labels: dict[str, PairsLabel] = {}
@@ -63,6 +64,8 @@ def pair_labels(paths: Mapping[str, str], prefix: str) -> dict[str, PairsLabel]:
         found: dict[str, list[PairLabel]] = {}
         for first, other in combinations(present, 2):
             same = first in cluster and cluster[first] == cluster.get(other)
-            found.setdefault(first, []).append(PairLabel(other=f"{prefix}{paths[other]}", duplicate=same))
+            present_path = paths[other]
+            made = PairLabel(other=f"{prefix}{present_path}", duplicate=same, other_content_sha=shas[present_path])
+            found.setdefault(first, []).append(made)
         labels |= {paths[first]: PairsLabel(pairs=tuple(pairs)) for first, pairs in found.items()}
     return labels

@@ -70,10 +70,15 @@ class LanguageLabel(Label):
 
 
 class PairLabel(Label):
-    """Another document and whether the two are duplicates. Stated on the first of the two."""
+    """Another document and whether the two are duplicates. Stated on the first of the two.
+
+    `other_content_sha` is the SHA-256 of the other's bytes when the pair was judged; without it, new bytes of the other
+    document go unnoticed.
+    """
 
     other: str
     duplicate: bool
+    other_content_sha: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
 
 
 class PairsLabel(Label):

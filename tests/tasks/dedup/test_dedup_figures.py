@@ -26,14 +26,21 @@ TEXTS = {
     "e": "nothing like any of the others at all",
 }
 
+SHAS = {d: d * 64 for d in TEXTS}
+
 
 def _measured(
-    labels: dict[str, list[tuple[str, bool]]], *, reached: str = "abcde", tenants: dict[str, str] | None = None
+    labels: dict[str, list[tuple[str, bool]]],
+    *,
+    reached: str = "abcde",
+    tenants: dict[str, str] | None = None,
+    failed: str = "",
+    other_sha: str | None = None,
 ) -> list[dict[str, Any]]:
     documents = pa.Table.from_pylist(
         [
             {"document_id": d, "source": "s", "uri": f"{d}.md", "locator": d, "doc_class": "c", "groups": [],
-             "tenant": (tenants or {}).get(d, "t"), "cohort": "new"}
+             "tenant": (tenants or {}).get(d, "t"), "cohort": "new", "content_sha": SHAS[d]}
             for d in TEXTS
         ],
         schema=DOCUMENTS,
@@ -50,14 +57,25 @@ def _measured(
 
     bound = {
         (d, "pairs"): BoundLabel(
-            PairsLabel(pairs=tuple(PairLabel(other=o, duplicate=s) for o, s in pairs)), "sha", False
+            PairsLabel(pairs=tuple(PairLabel(other=o, duplicate=s, other_content_sha=other_sha) for o, s in pairs)),
+            "sha",
+            False,
         )
         for d, pairs in labels.items()
     }
+    locations = [
+        {"document_id": d, "stage": "dedup", "stage_key": "k", "outcome": "quarantined", "computed": True}
+        for d in failed
+    ]
     evidence = CorpusEvidence(
-        documents, LOCATIONS.empty_table(), outputs, Labels("1", bound), None, None, datetime.now(UTC),
-        None, None,
-    )  # fmt: skip
+        documents,
+        pa.Table.from_pylist(locations, schema=LOCATIONS),
+        outputs,
+        Labels("1", bound),
+        None,
+        None,
+        datetime.now(UTC),
+    )
     rows: list[dict[str, Any]] = facts(evidence, settings).to_pylist()
     return rows
 
@@ -112,3 +130,32 @@ def test_free_figures_have_a_row_per_document() -> None:
 def test_a_pair_that_cannot_be_judged_says_why(about: dict[str, Any], other: str, status: str) -> None:
     rows = _measured({"a": [(other, True)]}, **about)
     assert {row["status"] for row in rows if row["metric"] == "pair_recall"} == {status}
+
+
+def test_new_bytes_of_the_other_document_make_a_pair_stale() -> None:
+    same = _measured({"a": [("s:b.md", True)]}, other_sha=SHAS["b"])
+    assert _sums(same, "pair_recall") == (1, 1)
+    changed = _measured({"a": [("s:b.md", True)]}, other_sha="0" * 64)
+    assert {row["status"] for row in changed if row["metric"].startswith("pair")} == {"stale_label"}
+
+
+def test_the_other_document_is_found_by_its_bytes_where_it_was_moved() -> None:
+    rows = _measured({"a": [("s:old/place.md", True)]}, other_sha=SHAS["b"])
+    assert {row["unit_id"] for row in rows if row["metric"] == "pair_recall"} == {"a|b"}
+
+
+def test_a_document_that_failed_was_not_merged() -> None:
+    rows = _measured({"a": [("b", True), ("c", False)], "b": [("a", True)]}, reached="cde", failed="ab")
+    found = {
+        (row["metric"], row["unit_id"]): (row["value"], row["status"])
+        for row in rows
+        if row["metric"] in ("pair_recall", "missed_merge_rate", "false_merge_rate")
+    }
+    assert found == {
+        ("pair_recall", "a|b"): (0, "missing"),
+        ("missed_merge_rate", "a|b"): (1, "missing"),
+        ("false_merge_rate", "a|b"): (None, "missing"),
+        ("pair_recall", "a|c"): (None, "missing"),
+        ("missed_merge_rate", "a|c"): (None, "missing"),
+        ("false_merge_rate", "a|c"): (None, "missing"),
+    }
