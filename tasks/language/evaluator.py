@@ -1,14 +1,16 @@
 """Measures of the language stage."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pyarrow as pa
 
-from schemas.names import MetricStatus, StageName
+from schemas.names import MetricStatus, Outcome, StageName
 from tasks.gold.kinds import LanguageLabel
 from tasks.gold.labels import Labels
 from tasks.language.settings import LanguageSettings
 from tasks.metrics.classification import class_counts, expected_calibration_error, macro_f1
+from tasks.metrics.rates import DetectionCounts
 from tasks.metrics.rows import MetricRows
 from tasks.stage import CorpusEvidence, Evidence
 
@@ -34,7 +36,9 @@ def evaluate(evidence: Evidence, settings: LanguageSettings) -> pa.Table:
 def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
     """Figures over all labelled documents: per language, their macro mean, the confusions, the calibration.
 
-    The calibration is over documents that got a language; `und` states no belief in any.
+    The calibration is over documents that got a language; `und` states no belief in any. A labelled document that
+    failed here got none: it counts among those of its label, in the recall and F1 of that, and matches nothing. For
+    calibration it is an answer given with certainty that was wrong.
     """
     rows = MetricRows(StageName.LANGUAGE)
     labelled: list[str] = []
@@ -52,9 +56,15 @@ def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
             if language != UNKNOWN:
                 confidences.append(output["confidence"])
                 correct.append(language == label)
-    if not labelled:
-        return rows.table()
+    failed = [label for i in _failed(evidence.locations) if (label := _labelled(evidence.labels, i)) is not None]
+    confidences += [1.0] * len(failed)
+    correct += [False] * len(failed)
     counts = class_counts(labelled, predicted)
+    for label in failed:
+        count = counts.get(label, DetectionCounts(0, 0, 0))
+        counts[label] = replace(count, labelled=count.labelled + 1)
+    if not counts:
+        return rows.table()
     for language, count in sorted(counts.items()):
         of = ("language", language)
         rows.ratio("language_precision", None, count.matched, count.predicted, slice_of=of)
@@ -71,6 +81,16 @@ def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
     else:
         rows.value("language_calibration", None, error, denominator=len(confidences))
     return rows.table()
+
+
+def _failed(locations: pa.Table) -> list[str]:
+    """Documents that this stage could not process."""
+    columns = ("document_id", "stage", "outcome")
+    return [
+        document_id
+        for document_id, stage, outcome in zip(*(locations.column(c).to_pylist() for c in columns), strict=True)
+        if stage == StageName.LANGUAGE and outcome == Outcome.QUARANTINED
+    ]
 
 
 def _labelled(labels: Labels, document_id: str) -> str | None:

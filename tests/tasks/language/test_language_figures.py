@@ -45,7 +45,7 @@ def test_corpus_figures_by_language_their_mean_and_the_calibration() -> None:
     now = datetime.now(UTC)
     evidence = CorpusEvidence(
         *(DOCUMENTS.empty_table(), LOCATIONS.empty_table(), lambda stage: iter([OUTPUT]), LABELS),
-        *(None, None, now, None, None),
+        *(None, None, now),
     )
     rows = facts(evidence, LanguageSettings()).to_pylist()
     found = {(r["metric"], r["slice_value"]): r["value"] for r in rows}
@@ -61,3 +61,29 @@ def test_corpus_figures_by_language_their_mean_and_the_calibration() -> None:
     assert abs(found["language_calibration", None] - (0.05 + 0.75) / 3) < 1e-12
     assert {r["document_id"] for r in rows} == {None}
     assert StageName.LANGUAGE.value in {r["stage"] for r in rows}
+
+
+def test_a_labelled_document_that_failed_is_a_wrong_answer() -> None:
+    places = [("f", "language", "quarantined"), ("g", "parse", "quarantined"), ("h", "language", "quarantined")]
+    locations = pa.Table.from_pylist(
+        [
+            {"document_id": i, "stage": stage, "stage_key": "k", "outcome": outcome, "computed": True}
+            for i, stage, outcome in places
+        ],
+        schema=LOCATIONS,
+    )
+    more = {(i, "language"): BoundLabel(LanguageLabel(language="de"), "x", False) for i in "fg"}
+    labels = Labels("v1", {**LABELS.bound, **more})
+    now = datetime.now(UTC)
+    evidence = CorpusEvidence(DOCUMENTS.empty_table(), locations, lambda _: iter([OUTPUT]), labels, None, None, now)
+    rows = facts(evidence, LanguageSettings()).to_pylist()
+    found = {(r["metric"], r["slice_value"]): r["value"] for r in rows}
+    # Of a (right), b (wrong) and f (failed); g was lost before, and h has no label.
+    assert found["language_recall", "de"] == 1 / 3
+    assert found["language_precision", "de"] == 1
+    assert found["language_f1", "de"] == 2 / 4
+    assert found["language_confusion", "de>fr"] == 1 / 3
+    # As without f, and f at 1.0 in the bin of 0.95: |1.95 - 1| and |1.75 - 1| over four.
+    assert abs(found["language_calibration", None] - (0.95 + 0.75) / 4) < 1e-12
+    alone = CorpusEvidence(DOCUMENTS.empty_table(), locations, lambda _: iter([]), labels, None, None, now)
+    assert {r["metric"]: r["value"] for r in facts(alone, LanguageSettings()).to_pylist()}["language_f1"] == 0
