@@ -32,7 +32,7 @@ def write_facts(
     *,
     index: IndexView | None = None,
     live: IndexView | None = None,
-    moments: Mapping[str, datetime | None],
+    started: datetime,
 ) -> Path:
     """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder."""
     stage = STAGES[name]
@@ -40,9 +40,6 @@ def write_facts(
     here = locations.filter(pc.field("stage") == name.value)
     parts = [_passage(context, name, plan, here)]
     if stage.facts is not None:
-        started = moments["started"]
-        if started is None:
-            raise ValueError("a run has a start")
         evidence = CorpusEvidence(
             documents=plan,
             locations=locations,

@@ -20,7 +20,7 @@ from tasks.index.generations import Candidate, Generation
 from tasks.index.search import LanceView
 from tasks.index.store import LanceIndex
 from tasks.lake.files import write_json, write_table
-from tasks.lake.runs import Runs, timestamp
+from tasks.lake.runs import Runs
 from tasks.report.write import write_report
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.facts import all_locations, write_facts
@@ -100,6 +100,7 @@ class Session:
         score_documents(self.context, stage, batches, self.labels, anew=anew)
         plan = self.runs.plan(self.context.run_id)
         manifest = self.runs.manifest(self.context.run_id)
+        started = datetime.fromisoformat(manifest["started_at"])
         write_facts(
             self.context,
             stage,
@@ -109,11 +110,7 @@ class Session:
             self.catalogue,
             index=self._index_under_test(manifest) if STAGES[stage].reads_index else None,
             live=self._baseline(manifest) if STAGES[stage].reads_index else None,
-            moments={
-                "started": timestamp(manifest["started_at"]),
-                "previous_scan": timestamp(manifest.get("previous_scan")),
-                "promoted": None,
-            },
+            started=started,
         )
 
     def judge(self, batches: Sequence[BatchRef]) -> Verdict:

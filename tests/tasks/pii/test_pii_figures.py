@@ -120,7 +120,7 @@ def _residual(label: PiiLabel, settings: PiiSettings | None = None, **stored: An
     )  # fmt: skip
     evidence = CorpusEvidence(
         documents, LOCATIONS.empty_table(), lambda _: iter(()), _labels(pii=label),
-        _Index([row]) if stored else _Index([]), None, datetime.now(UTC), None, None,  # type: ignore[arg-type]
+        _Index([row]) if stored else _Index([]), None, datetime.now(UTC),  # type: ignore[arg-type]
     )  # fmt: skip
     table = facts(evidence, settings or PiiSettings())
     assert not any(span.quote.exact in str(table.to_pylist()) for span in label.spans)
