@@ -36,7 +36,7 @@ _START_SECONDS = 120
 """How long a worker may take to start and to import its parser: generous, because a loaded machine is slow."""
 
 _BOOT = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from tasks.documents.cage_worker import main; main()"
-"""A worker takes over the parent's module path here, not by PYTHONPATH, which would come before the standard library."""
+"""A worker takes the parent's module path over here; PYTHONPATH would come before the standard library."""
 
 
 class CageLimits(BaseModel):

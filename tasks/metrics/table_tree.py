@@ -5,42 +5,39 @@ a node cost 1. Renaming costs 1 where tag, rowspan or colspan differ; between tw
 Levenshtein distance of their contents (characters and inline tags), else 0.
 """
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
 from tasks.metrics.table_cells import span, table_element
+from tasks.metrics.tree_distance import Content, TableNode, TableTooLargeError, number_subtrees, tree_distance
+
+Algorithm: TypeAlias = Literal["exact", "apted"]
 
 NODE_PRODUCT_LIMIT = 250_000
-"""Nodes of one table times nodes of the other that are compared: some 5 s (two tables of 50 rows by 9 cells)."""
+"""Nodes of one table times nodes of the other that apted compares: some 5 s (two tables of 50 rows by 9 cells)."""
 
 
-class TableTooLargeError(ValueError):
-    """Two tables are too large to be compared in reasonable time."""
-
-
-class TableNode:
-    """A node as the distance sees it: `label` is compared as a whole, `content` (of `td` only) by its characters."""
-
-    __slots__ = ("children", "content", "label")
-
-    def __init__(self, label: tuple[str, int, int], content: tuple[str, ...] | None) -> None:
-        self.label = label
-        self.content = content
-        self.children: list[TableNode] = []
-
-
-def teds(truth_html: str, predicted_html: str, *, structure_only: bool = False, published: bool = False) -> float:
+def teds(
+    truth_html: str,
+    predicted_html: str,
+    *,
+    structure_only: bool = False,
+    published: bool = False,
+    algorithm: Algorithm = "exact",
+) -> float:
     """1 − tree edit distance / nodes of the larger table, between the first tables of two HTML texts.
 
     Range 0 to 1, higher is better; 0 where either has no table. Trees of wholly unlike shape (a chain and a star) are
     further apart than the larger has nodes: they count as 0, and below 0 in the published definition.
     `structure_only` leaves the contents out. The product's figure counts `th` as `td` in both tables, and collapses
     white space in cells; `published` is PubTabNet's own definition, in which `th` is a node without content and white
-    space counts. Nodes are all elements below `<table>`, inline ones in cells included, in both.
+    space counts. Nodes are all elements below `<table>`, inline ones in cells included, in both. Both algorithms give
+    the same distance; apted is the reference for tests, slower by orders of magnitude from some 20 cells on.
 
     Raises:
-        TableTooLargeError: the product of the node counts is above `NODE_PRODUCT_LIMIT`.
+        TableTooLargeError: exact: above the limits of `tree_distance` on steps and memory; apted: the product of the
+            node counts is above `NODE_PRODUCT_LIMIT`.
 
     Three nodes (`tr` and two `td`), one of them with half its characters wrong: 1 − 0.5 / 3.
 
@@ -56,21 +53,29 @@ def teds(truth_html: str, predicted_html: str, *, structure_only: bool = False, 
     sizes = len(truth.xpath(".//*")), len(predicted.xpath(".//*"))
     if not max(sizes):
         return 1.0
-    trees = [_tree(table, structure_only, published) for table in (truth, predicted)]
-    score = 1.0 - _distance(trees[0], trees[1]) / max(sizes)
+    trees = [table_tree(table, structure_only=structure_only, published=published) for table in (truth, predicted)]
+    distance = tree_distance if algorithm == "exact" else apted_distance
+    score = 1.0 - distance(trees[0], trees[1]) / max(sizes)
     return score if published else max(0.0, score)
 
 
-def _tree(element: Any, structure_only: bool, published: bool) -> TableNode:
+def table_tree(element: Any, *, structure_only: bool = False, published: bool = False) -> TableNode:
+    """An lxml element of a table as the distance sees it; the flags as in `teds`."""
     tag = "td" if element.tag == "th" and not published else str(element.tag)
     if tag == "td":
-        content = () if structure_only else tuple(_content(element))
-        return TableNode(
-            (tag, span(element, "colspan"), span(element, "rowspan")), content if published else _collapsed(content)
-        )
+        label = (tag, span(element, "colspan"), span(element, "rowspan"))
+        return TableNode(label, "" if structure_only else _cell_content(element, published))
     node = TableNode((tag, 0, 0), None)
-    node.children = [_tree(child, structure_only, published) for child in element]
+    node.children = [table_tree(child, structure_only=structure_only, published=published) for child in element]
     return node
+
+
+def _cell_content(element: Any, published: bool) -> Content:
+    if len(element):
+        tokens = tuple(_content(element))
+        return tokens if published else _collapsed(tokens)
+    text = str(element.text or "")
+    return text if published else " ".join(text.split())
 
 
 def _content(element: Any) -> list[str]:
@@ -97,17 +102,21 @@ def _collapsed(tokens: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _distance(truth: TableNode, predicted: TableNode) -> float:
+def apted_distance(truth: TableNode, predicted: TableNode, *, limit: int = NODE_PRODUCT_LIMIT) -> float:
+    """What `tree_distance` gives, by M. Pawlik and N. Augsten's algorithm in Python: the reference, slow.
+
+    Raises:
+        TableTooLargeError: the product of the node counts is above `limit`.
+    """
     from apted import APTED, Config
 
-    nodes = _count(truth), _count(predicted)
-    if _same(truth, predicted):
+    number_subtrees(truth, predicted)
+    if truth.subtree == predicted.subtree:
         return 0.0
-    if nodes[0] * nodes[1] > NODE_PRODUCT_LIMIT:
-        raise TableTooLargeError(
-            f"tables of {nodes[0]} and {nodes[1]} nodes: their product is above {NODE_PRODUCT_LIMIT}"
-        )
-    known: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
+    nodes = _count(truth), _count(predicted)
+    if nodes[0] * nodes[1] > limit:
+        raise TableTooLargeError(f"tables of {nodes[0]} and {nodes[1]} nodes: their product is above {limit}")
+    known: dict[tuple[Content, Content], float] = {}
 
     class Costs(Config):  # type: ignore[misc]
         def rename(self, one: TableNode, other: TableNode) -> float:
@@ -126,12 +135,3 @@ def _distance(truth: TableNode, predicted: TableNode) -> float:
 
 def _count(node: TableNode) -> int:
     return 1 + sum(_count(child) for child in node.children)
-
-
-def _same(one: TableNode, other: TableNode) -> bool:
-    return (
-        one.label == other.label
-        and one.content == other.content
-        and len(one.children) == len(other.children)
-        and all(_same(*both) for both in zip(one.children, other.children, strict=True))
-    )

@@ -14,8 +14,9 @@ from tasks.metrics.garbage import garbage_characters
 from tasks.metrics.rates import DetectionCounts
 from tasks.metrics.rows import MetricRows
 from tasks.metrics.table_match import PlacedTable, adjacency, match_tables
-from tasks.metrics.table_tree import TableTooLargeError, teds
+from tasks.metrics.table_tree import teds
 from tasks.metrics.text_distance import EditCounts, comparison_text, edit_counts
+from tasks.metrics.tree_distance import TableTooLargeError
 from tasks.stage import Cost, Evidence, StageSettings
 
 LABELS = ("text", "tables", "structure")

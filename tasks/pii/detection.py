@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -227,18 +228,28 @@ def _patterns(kit: _Kit, texts: Sequence[str], wanted: set[str], *, lemmas: bool
 
 
 def _with_context(kit: _Kit, texts: Sequence[str], raw: list[list[Any]]) -> list[list[Any]]:
-    """Presidio's context rule: a word such as "phone" before a find raises its score."""
+    """Presidio's context rule: a word such as "phone" before a find raises its score.
+
+    A long text is looked at piece by piece (the model refuses more than a million characters at once, and the rule
+    goes through all words for each find); a find on a seam keeps its score.
+    """
     from presidio_analyzer.context_aware_enhancers import LemmaContextAwareEnhancer
     from presidio_analyzer.nlp_engine import NlpArtifacts
 
-    unsure = [i for i, results in enumerate(raw) if any(result.score < 1 for result in results)]
-    if not unsure:
+    pieces = [
+        (i, offset, piece, inside)
+        for i, results in enumerate(raw)
+        if any(result.score < 1 for result in results)
+        for offset, piece in _pieces(texts[i])
+        if (inside := [r for r in results if offset <= r.start and r.end <= offset + len(piece)])
+    ]
+    if not pieces:
         return raw
     enhancer = LemmaContextAwareEnhancer()
     nlp = kit.engine.get_nlp("en")
-    raised = list(raw)
-    documents = nlp.pipe([texts[i] for i in unsure], disable=["parser", "ner"], batch_size=64)
-    for i, document in zip(unsure, documents, strict=True):
+    raised = [list(results) for results in raw]
+    documents = nlp.pipe([piece for _, _, piece, _ in pieces], disable=["parser", "ner"], batch_size=64)
+    for (i, offset, piece, inside), document in zip(pieces, documents, strict=True):
         artifacts = NlpArtifacts(
             entities=[],
             tokens=document,
@@ -248,8 +259,17 @@ def _with_context(kit: _Kit, texts: Sequence[str], raw: list[list[Any]]) -> list
             language="en",
             scores=[],
         )
-        raised[i] = enhancer.enhance_using_context(texts[i], raw[i], artifacts, list(kit.recognizers))
+        here = [_shifted(result, -offset) for result in inside]
+        enhanced = enhancer.enhance_using_context(piece, here, artifacts, list(kit.recognizers))
+        known = {id(result) for result in inside}
+        raised[i] = [r for r in raised[i] if id(r) not in known] + [_shifted(r, offset) for r in enhanced]
     return raised
+
+
+def _shifted(result: Any, by: int) -> Any:
+    moved = copy(result)
+    moved.start, moved.end = result.start + by, result.end + by
+    return moved
 
 
 def _names(kit: _Kit, texts: Sequence[str], wanted: set[str]) -> Iterator[list[Find]]:

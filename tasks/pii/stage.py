@@ -208,7 +208,7 @@ def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.PII,
-    version=2,
+    version=3,
     reads=(StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE),
     writes=PII,
     settings=PiiSettings,

@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks.metrics.table_tree import TableTooLargeError, teds
+from tasks.metrics import tree_distance
+from tasks.metrics.table_tree import teds
+from tasks.metrics.tree_distance import TableTooLargeError
 
 ROW = "<table><tr><td>a</td><td>b</td></tr></table>"
 
@@ -59,9 +61,18 @@ def test_a_row_of_a_body_may_be_mapped_to_a_row_without_one() -> None:
 
 
 def test_equal_tables_of_any_size_are_equal_and_unlike_ones_too_large_are_refused() -> None:
-    def table(text: str) -> str:
-        return "<table>" + f"<tr>{f'<td>{text}</td>' * 20}</tr>" * 60 + "</table>"
+    def table(text: str, rows: int) -> str:
+        return "<table>" + f"<tr><td>{text}</td></tr>" * rows + "</table>"
 
-    assert teds(table("a"), table("a")) == 1.0
-    with pytest.raises(TableTooLargeError, match="nodes"):
-        teds(table("a"), table("b"))
+    assert teds(table("a", 6000), table("a", 6000)) == 1.0
+    with pytest.raises(TableTooLargeError, match=r"12000 and 12000 nodes .* memory"):
+        teds(table("a", 6000), table("b", 6000))
+    assert teds(table("a", 300), table("b", 300)) == 0.5
+    with pytest.raises(TableTooLargeError, match="601 and 601 nodes"):
+        teds(table("a", 300), table("b", 300), algorithm="apted")
+
+
+def test_a_comparison_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_distance, "STEP_LIMIT", 3)
+    with pytest.raises(TableTooLargeError, match="too long"):
+        teds(ROW, ROW.replace(">a<", ">c<").replace(">b<", ">d<"))
