@@ -1,7 +1,7 @@
 """Which predicted table is which labelled table, and which of its cells are beside the right neighbours."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -127,12 +127,24 @@ def _dice(one: Counter[str], other: Counter[str]) -> float:
     return 2 * (one & other).total() / total if total else 1.0
 
 
+CellFault: TypeAlias = Literal["missing", "shifted", "invented"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WrongCell:
+    """A cell at its row and column (from 0): of the labelled table, or where it was invented, of the predicted one."""
+
+    row: int
+    column: int
+    fault: CellFault
+
+
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Neighbour relations compared; `wrong_cells` are (row, column) of labelled cells that lack one of theirs."""
+    """Neighbour relations compared, and the cells at fault."""
 
     counts: DetectionCounts
-    wrong_cells: tuple[tuple[int, int], ...]
+    wrong_cells: tuple[WrongCell, ...]
 
 
 def adjacency(truth_html: str, predicted_html: str) -> Adjacency:
@@ -142,22 +154,53 @@ def adjacency(truth_html: str, predicted_html: str) -> Adjacency:
     non-empty one; a cell with spans has one in each of its rows and columns. Equal relations are counted.
     Source: Göbel, Hassan, Oro and Orsi, ICDAR 2013 table competition.
 
+    A cell is missing or invented where the other table has its text less often; it is shifted where it lacks one of its
+    relations and the predicted table has another text at its place (own definition).
+
     A row "a | b" over "c | d" has four relations; with c and d swapped only "a right b" is left:
 
     >>> table = "<table><tr><td>a<td>b<tr><td>{}<td>{}</table>"
     >>> result = adjacency(table.format("c", "d"), table.format("d", "c"))
     >>> result.counts
     DetectionCounts(matched=1, predicted=4, labelled=4)
-    >>> result.wrong_cells
-    ((0, 0), (0, 1), (1, 0), (1, 1))
+    >>> [(cell.row, cell.column, cell.fault) for cell in result.wrong_cells]
+    [(1, 0, 'shifted'), (1, 1, 'shifted')]
     """
-    truth = _relations(table_cells(truth_html))
-    expected = Counter(relation for relation, _, _ in truth)
-    found = Counter(relation for relation, _, _ in _relations(table_cells(predicted_html)))
-    missed = expected - found
-    wrong = {(cell.row, cell.column) for relation, one, other in truth if relation in missed for cell in (one, other)}
+    labelled, predicted = table_cells(truth_html), table_cells(predicted_html)
+    truth, answer = _relations(labelled), _relations(predicted)
+    expected, found = (Counter(relation for relation, _, _ in relations) for relations in (truth, answer))
     counts = DetectionCounts((expected & found).total(), found.total(), expected.total())
+    lacking = {cell for relation, one, other in truth if relation in expected - found for cell in (one, other)}
+    extra = {cell for relation, one, other in answer if relation in found - expected for cell in (one, other)}
+    places = {(cell.row, cell.column): _key(cell) for cell in predicted}
+    missing, invented = _surplus(labelled, predicted, lacking), _surplus(predicted, labelled, extra)
+    wrong = [
+        *(WrongCell(cell.row, cell.column, "missing") for cell in missing),
+        *(WrongCell(cell.row, cell.column, "invented") for cell in invented),
+        *(
+            WrongCell(cell.row, cell.column, "shifted")
+            for cell in lacking - missing
+            if places.get((cell.row, cell.column)) != _key(cell)
+        ),
+    ]
     return Adjacency(counts, tuple(sorted(wrong)))
+
+
+def _surplus(cells: Sequence[Cell], others: Sequence[Cell], suspects: Set[Cell]) -> set[Cell]:
+    """The non-empty cells whose text the others have less often; of cells alike, the suspects, then the last ones."""
+    left = Counter(_key(cell) for cell in others)
+    surplus = set()
+    for cell in sorted(cells, key=lambda cell: (cell in suspects, cell.row, cell.column)):
+        key = _key(cell)
+        if left[key]:
+            left[key] -= 1
+        elif key:
+            surplus.add(cell)
+    return surplus
+
+
+def _key(cell: Cell) -> str:
+    return "".join(cell.text.split())
 
 
 def _relations(cells: Iterable[Cell]) -> list[tuple[Relation, Cell, Cell]]:
@@ -176,5 +219,5 @@ def _relations(cells: Iterable[Cell]) -> list[tuple[Relation, Cell, Cell]]:
     ]
     for way, line in lines:
         for one, other in pairwise(line):
-            found[one, other, way] = ("".join(one.text.split()), "".join(other.text.split()), way)
+            found[one, other, way] = (_key(one), _key(other), way)
     return [(relation, one, other) for (one, other, _), relation in found.items()]

@@ -30,11 +30,12 @@ _METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "table_detection_precision",
             "table_detection_recall",
             "table_detection_f1",
+            "wrong_cells",
         ),
         "structure": ("element_recall", "reading_order", "heading_order", "list_integrity"),
     }
 )
-_PER_TABLE = ("teds", "teds_structure", "cell_adjacency_f1")
+_PER_TABLE = ("teds", "teds_structure", "cell_adjacency_f1", "wrong_cells")
 
 Elements = Sequence[Mapping[str, Any]]
 
@@ -128,7 +129,8 @@ def _table(rows: MetricRows, document_id: str, unit_id: str, truth: PlacedTable,
             rows.without_value(metric, document_id, MetricStatus.INVALID, unit_id=unit_id)
         else:
             rows.value(metric, document_id, score, unit_id=unit_id, status=status)
-    counts = adjacency(truth.html, html).counts
+    compared = adjacency(truth.html, html)
+    counts = compared.counts
     rows.ratio(
         "cell_adjacency_f1",
         document_id,
@@ -137,6 +139,10 @@ def _table(rows: MetricRows, document_id: str, unit_id: str, truth: PlacedTable,
         unit_id=unit_id,
         status=status,
     )
+    rows.value("wrong_cells", document_id, float(len(compared.wrong_cells)), unit_id=unit_id, status=status)
+    for cell in compared.wrong_cells:
+        place = f"{unit_id}-row-{cell.row + 1}-column-{cell.column + 1}"
+        rows.value("wrong_cells", document_id, 1.0, unit_id=place, slice_of=("fault", cell.fault), status=status)
 
 
 def _structure(rows: MetricRows, document_id: str, blocks: Sequence[BlockLabel], elements: Elements) -> None:

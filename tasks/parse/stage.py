@@ -104,7 +104,7 @@ STAGE = Stage(
     settings=ParseSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=2,
+    scorer_version=3,
     evaluate=evaluate,
     labels=("text", "tables", "structure"),
 )

@@ -1,6 +1,6 @@
 from tasks.metrics.rates import DetectionCounts
 from tasks.metrics.table_cells import table_cells
-from tasks.metrics.table_match import PlacedTable, adjacency, match_tables
+from tasks.metrics.table_match import PlacedTable, WrongCell, adjacency, match_tables
 
 HTML = "<table><tr><td>{}</td></tr></table>"
 
@@ -54,7 +54,17 @@ def test_a_shifted_column_is_named() -> None:
     result = adjacency(truth, shifted)
     # h1-h2, h2-h3, a-b and h1/a hold; h2/b became h3/b.
     assert result.counts == DetectionCounts(matched=4, predicted=5, labelled=5)
-    assert result.wrong_cells == ((0, 1), (1, 1))
+    assert result.wrong_cells == (WrongCell(1, 1, "shifted"),)
+
+
+def test_lost_and_invented_cells_are_named_once_each() -> None:
+    truth = "<table><tr><td>a<td>b<td>c<tr><td>0<td>0<td>1</table>"
+    found = "<table><tr><td>a<td>x<td>c<tr><td>0<td><td>1</table>"
+    wrong = [WrongCell(0, 1, "invented"), WrongCell(0, 1, "missing"), WrongCell(1, 1, "missing")]
+    assert adjacency(truth, found).wrong_cells == tuple(wrong)
+    assert [cell.fault for cell in adjacency(truth, "").wrong_cells] == ["missing"] * 6
+    assert [cell.fault for cell in adjacency("", truth).wrong_cells] == ["invented"] * 6
+    assert adjacency(truth, truth).wrong_cells == ()
 
 
 def test_a_missing_table_has_no_relation() -> None:

@@ -127,6 +127,17 @@ def test_a_document_labelled_as_without_tables_shows_invented_ones_only() -> Non
     assert figure(rows, "teds") == (None, "not_applicable")
 
 
+def test_cells_at_fault_are_named_by_place_and_never_by_text() -> None:
+    truth = "<table><tr><td>Secret<td>b<tr><td>c<td></table>"
+    found = "<table><tr><td>Secret<td><tr><td><td>c</table>"
+    labels = TablesLabel(tables=(TableLabel(page=1, bbox=(0, 0, 9, 9), html=truth),))
+    rows = measured([element(0, "table", "", html=found, page=1, bbox=[0, 0, 9, 9])], {"tables": labels})
+    assert figure(rows, "wrong_cells", unit="d#table-0") == (2, "ok")
+    cells = {(r["unit_id"], r["slice_value"]) for r in rows if r["metric"] == "wrong_cells" and r["slice_key"]}
+    assert cells == {("d#table-0-row-1-column-2", "missing"), ("d#table-0-row-2-column-1", "shifted")}
+    assert "Secret" not in str(rows)
+
+
 def test_structure_is_scored_by_kind_order_and_level() -> None:
     blocks = [
         ("heading", "Scope", 1),
