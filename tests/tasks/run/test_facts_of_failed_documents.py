@@ -44,11 +44,10 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[StageName, list[dict
         (page["document_id"], kind): BoundLabel(label, page["content_sha"], stale=False) for kind, label in made.items()
     }
     at = context.ledger.select("SELECT max(recorded_at) AS at FROM ledger").column("at")[0].as_py()
-    moments = {"started": at, "previous_scan": None, "promoted": None}
     found: dict[StageName, list[dict[str, Any]]] = {}
     for stage in (StageName.BOILERPLATE, StageName.DEDUP):
         labels = Labels("v1", bound)
-        path = write_facts(context, stage, batches, plan, labels, session.catalogue, moments=moments)
+        path = write_facts(context, stage, batches, plan, labels, session.catalogue, started=at)
         found[stage] = read_table(path, MEASURES).to_pylist()
     return found
 
