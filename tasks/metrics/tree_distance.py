@@ -5,6 +5,7 @@ table (`tree_kernel`): a cheap mapping found in a narrow band says how wide the 
 """
 
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,39 +116,47 @@ class _Forest:
 
 
 def _laid_out(*forests: Sequence[TableNode]) -> tuple[list[_Forest], NDArray[np.uint32]]:
-    """The forests in arrays, and the tokens of their distinct contents end to end, numbered as they come."""
+    """The forests in arrays, and the tokens of their distinct contents end to end."""
     labels: dict[tuple[str, int, int], int] = {}
-    alphabet: defaultdict[str, int] = defaultdict(count().__next__)
-    letter = alphabet.__getitem__
-    tokens: list[int] = []
+    contents: list[dict[Content, int]] = [{} for _ in forests]
+    nodes = [_columns(*both, labels) for both in zip(forests, contents, strict=True)]
+    starts = np.cumsum([0, *(len(content) for known in contents for content in known)], dtype=np.int64)
+    tokens = _token_numbers([token for known in contents for content in known for token in content])
+    ends = np.cumsum([0, *map(len, contents)])
+    return [_Forest(columns, starts[ends[i] : ends[i + 1] + 1]) for i, columns in enumerate(nodes)], tokens
 
-    def lay_out(forest: Sequence[TableNode]) -> _Forest:
-        contents: dict[Content, int] = {}
-        starts = [len(tokens)]
-        columns: list[tuple[int, ...]] = []
-        inner = 0
 
-        def visit(siblings: Sequence[TableNode], depth: int, slot: int) -> None:
-            nonlocal inner
-            for node in siblings:
-                left, content, number = len(columns), -1, -1
-                if node.children:
-                    visit(node.children, depth + 1, slot)
-                    number = inner
-                    inner += 1
-                elif node.content is not None:
-                    content = contents.setdefault(node.content, len(contents))
-                    if content == len(starts) - 1:
-                        tokens.extend(map(letter, node.content))
-                        starts.append(len(tokens))
-                label = labels.setdefault(node.label, len(labels))
-                columns.append((left, label, node.subtree, content, number, depth, slot))
-                slot = depth
+def _columns(
+    forest: Sequence[TableNode], contents: dict[Content, int], labels: dict[tuple[str, int, int], int]
+) -> NDArray[np.int32]:
+    columns: list[tuple[int, ...]] = []
+    inner = 0
 
-        visit(forest, 0, 0)
-        return _Forest(np.ascontiguousarray(np.array(columns, np.int32).T), np.array(starts, np.int64))
+    def visit(siblings: Sequence[TableNode], depth: int, slot: int) -> None:
+        nonlocal inner
+        for node in siblings:
+            left, content, number = len(columns), -1, -1
+            if node.children:
+                visit(node.children, depth + 1, slot)
+                number = inner
+                inner += 1
+            elif node.content is not None:
+                content = contents.setdefault(node.content, len(contents))
+            label = labels.setdefault(node.label, len(labels))
+            columns.append((left, label, node.subtree, content, number, depth, slot))
+            slot = depth
 
-    return [lay_out(forest) for forest in forests], np.array(tokens, np.uint32)
+    visit(forest, 0, 0)
+    return np.ascontiguousarray(np.array(columns, np.int32).T)
+
+
+def _token_numbers(tokens: list[str]) -> NDArray[np.uint32]:
+    """Code points of characters, and numbers above them for tags."""
+    text = "".join(tokens)
+    if len(text) == len(tokens):
+        return np.frombuffer(bytearray(text.encode("utf-32-le", "surrogatepass")), "<u4")
+    tags: defaultdict[str, int] = defaultdict(count(sys.maxunicode + 1).__next__)
+    return np.array([ord(token) if len(token) == 1 else tags[token] for token in tokens], np.uint32)
 
 
 def _narrowed(forests: Sequence[_Forest], tokens: NDArray[np.uint32]) -> float:
