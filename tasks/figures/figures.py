@@ -1,7 +1,7 @@
 """Figures of a run: metric rows aggregated as the catalogue says, headline and by class, cohort and own slice."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from statistics import NormalDist
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from schemas.figures import FIGURES
 from tasks.figures.catalogue import Catalogue, Metric
-from tasks.figures.samples import create_detail, document_samples
+from tasks.figures.samples import create_catalogue, create_detail, document_samples
 from tasks.metrics.statistics import Interval, bootstrap_ratio, equal_values_interval, wilson
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -64,16 +64,35 @@ def run_figures(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> 
     values. Rows of status `missing` count with the score that the catalogue gives them, all other statuses are only
     counted. Sample figures get a 95 % interval: Wilson where every document is one trial, a bootstrap over documents
     otherwise, a binomial bound where all documents agree; a ratio of the run itself counts its denominator as trials.
-    Leaves the table `detail` on the connection.
     """
-    create_detail(connection, catalogue)
-    spreads = dict(_spreads(connection))
+    return figures_and_samples(connection, catalogue, ())[0]
+
+
+def figures_and_samples(
+    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
+) -> tuple[pa.Table, pa.Table]:
+    """`run_figures`, and what each document adds to the (stage, measure) pairs in `judged` (`document_samples`).
+
+    Leaves the table `catalogue` on the connection.
+    """
+    create_catalogue(connection, catalogue)
+    stages = connection.sql("SELECT DISTINCT stage::VARCHAR FROM measures ORDER BY ALL").fetchall()
     rows: list[dict[str, Any]] = []
-    for group in connection.sql(_GROUPS).to_arrow_table().to_pylist():
-        metric = catalogue.get(group["stage"], group["metric"])
-        for aggregation in metric.aggregation:
-            rows.append(_figure(group, metric, aggregation, spreads.get(_place(group))))
-    return pa.Table.from_pylist(rows, schema=FIGURES)
+    samples: list[pa.Table] = []
+    for (stage,) in stages:
+        create_detail(connection, stage)
+        sampled = {metric.id for metric in catalogue.of_stage(stage) if metric.basis == "sample"}
+        spreads = dict(_spreads(connection, sampled))
+        for group in connection.sql(_GROUPS).to_arrow_table().to_pylist():
+            metric = catalogue.get(group["stage"], group["metric"])
+            for aggregation in metric.aggregation:
+                rows.append(_figure(group, metric, aggregation, spreads.get(_place(group))))
+        samples.append(document_samples(connection, {metric for at, metric in judged if at == stage}))
+    if not samples:
+        create_detail(connection, "")
+        samples = [document_samples(connection, ())]
+    connection.execute("DROP TABLE detail")
+    return pa.Table.from_pylist(rows, schema=FIGURES), pa.concat_tables(samples)
 
 
 def interval_of(metric: Metric, value: float, amounts: Floats, weights: Floats) -> Interval | None:
@@ -139,9 +158,11 @@ def _value(group: dict[str, Any], aggregation: str) -> float | None:
     return float(group[{"sum": "total", "max": "highest", "min": "lowest"}[aggregation]])
 
 
-def _spreads(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[_Place, tuple[Floats, Floats]]]:
+def _spreads(
+    connection: duckdb.DuckDBPyConnection, metrics: Collection[str]
+) -> Iterator[tuple[_Place, tuple[Floats, Floats]]]:
     """Amount and weight per document of each sample figure."""
-    connection.register("samples", document_samples(connection, sampled=True))
+    connection.register("samples", document_samples(connection, metrics))
     table = connection.sql(_SPREADS).to_arrow_table().combine_chunks()
     connection.unregister("samples")
     places = table.select(list(_PLACE)).to_pylist()

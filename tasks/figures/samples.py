@@ -1,5 +1,7 @@
 """Metric rows as the catalogue weighs them: one amount and one weight per document, ready to be summed or resampled."""
 
+from collections.abc import Collection
+
 import duckdb
 import pyarrow as pa
 
@@ -10,7 +12,7 @@ _DETAIL = """
     SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version, m.label_digest,
            d.doc_class, d.cohort, d.content_sha, m.document_id,
            m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
-           m.numerator, m.denominator, c.per, c.ranked, c.sample,
+           m.numerator, m.denominator, c.per, c.ranked,
            CASE WHEN m.status::VARCHAR = 'missing' THEN coalesce(m.value, c.missing_score) ELSE m.value END AS score,
            CASE WHEN c.micro THEN m.numerator ELSE score END AS amount,
            CASE WHEN c.micro THEN m.denominator ELSE 1.0 END AS weight,
@@ -22,23 +24,33 @@ _DETAIL = """
     WHERE CASE c.per WHEN 'document' THEN m.unit_id IS NULL OR m.status::VARCHAR NOT IN ('ok', 'missing')
                      WHEN 'unit' THEN m.unit_id IS NOT NULL OR (m.value IS NULL AND m.denominator IS NULL)
                      ELSE true END
+      AND m.stage::VARCHAR = $stage
 """
 
 # A document has one row of its own for each slice; only its units need summing.
 _SAMPLES = """
     SELECT stage, metric, slice_key, slice_value, document_id, doc_class, cohort, content_sha, metric_version,
            label_digest, amount, weight
-    FROM detail WHERE counts AND document_id IS NOT NULL AND per <> 'unit' AND (sample OR NOT $sampled)
+    FROM detail WHERE counts AND document_id IS NOT NULL AND per <> 'unit' AND list_contains($metrics, metric)
     UNION ALL
     SELECT stage, metric, slice_key, slice_value, document_id, any_value(doc_class), any_value(cohort),
            any_value(content_sha), min(metric_version), min(label_digest), sum(amount), sum(weight)
-    FROM detail WHERE counts AND document_id IS NOT NULL AND per = 'unit' AND (sample OR NOT $sampled)
+    FROM detail WHERE counts AND document_id IS NOT NULL AND per = 'unit' AND list_contains($metrics, metric)
     GROUP BY stage, metric, slice_key, slice_value, document_id
 """
 
 
-def create_detail(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
-    """Makes the tables `catalogue` and `detail` from the views `measures` and `documents` of a connection.
+def create_catalogue(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
+    """Makes the table `catalogue`, which `create_detail` reads."""
+    connection.register("catalogue_rows", _catalogue_table(catalogue))
+    connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
+    connection.unregister("catalogue_rows")
+
+
+def create_detail(connection: duckdb.DuckDBPyConnection, stage: str) -> None:
+    """Makes the table `detail` of one stage from the views `measures` and `documents` of a connection.
+
+    One stage at a time, so that a run's figures take the memory of its largest stage.
 
     `detail` holds the metric rows of the kind that the catalogue aggregates (documents, units or the run), so that a
     document and its parts never enter one figure. A row of the other kind that only says why there is no value (a
@@ -46,18 +58,15 @@ def create_detail(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -
     part of the figure: numerator and denominator of a micro figure, value and 1 of any other. `counts` says whether
     the row enters it at all.
     """
-    connection.register("catalogue_rows", _catalogue_table(catalogue))
-    connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
-    connection.unregister("catalogue_rows")
-    connection.execute(_DETAIL)
+    connection.execute(_DETAIL, {"stage": stage})
 
 
-def document_samples(connection: duckdb.DuckDBPyConnection, *, sampled: bool = False) -> pa.Table:
-    """One row per measure, own slice and document that counts, with its summed `amount` and `weight`.
+def document_samples(connection: duckdb.DuckDBPyConnection, metrics: Collection[str]) -> pa.Table:
+    """One row per measure (of these), own slice and document that counts, with its summed `amount` and `weight`.
 
-    `sampled` leaves out the measures of a census. Needs `create_detail` on the same connection; in no stated order.
+    Needs `create_detail` on the same connection; in no stated order.
     """
-    return connection.sql(_SAMPLES, params={"sampled": sampled}).to_arrow_table()
+    return connection.sql(_SAMPLES, params={"metrics": sorted(metrics)}).to_arrow_table()
 
 
 def _catalogue_table(catalogue: Catalogue) -> pa.Table:
@@ -67,7 +76,6 @@ def _catalogue_table(catalogue: Catalogue) -> pa.Table:
             "metric": metric.id,
             "per": metric.per,
             "micro": "micro" in metric.aggregation,
-            "sample": metric.basis == "sample",
             "ranked": any(aggregation.startswith("p") for aggregation in metric.aggregation),
             "missing_score": metric.missing_score,
         }
@@ -78,7 +86,6 @@ def _catalogue_table(catalogue: Catalogue) -> pa.Table:
         "metric": pa.string(),
         "per": pa.string(),
         "micro": pa.bool_(),
-        "sample": pa.bool_(),
         "ranked": pa.bool_(),
         "missing_score": pa.float64(),
     }

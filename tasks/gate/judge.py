@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,8 +11,7 @@ import duckdb
 from schemas.verdict import Verdict
 from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
-from tasks.figures.figures import run_figures
-from tasks.figures.samples import document_samples
+from tasks.figures.figures import figures_and_samples
 from tasks.gate.accounting import account, contract_breaches, uncatalogued
 from tasks.gate.blame import blame_documents, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
@@ -38,11 +37,12 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     baseline: str | None = manifest.get("baseline_run")
     anchor = resolve_anchor(runs, settings.anchor)
     connection = connect_run(lake, run_id)
-    run = _measured(connection, catalogue)
-    live = _measured_run(lake, baseline, catalogue)
+    judged = {(rule.stage.value, rule.metric) for rule in rules}
+    run = _measured(connection, catalogue, judged)
+    live = _measured_run(lake, baseline, catalogue, judged)
     baselines = {"live": live}
     if anchor is not None:
-        baselines["anchor"] = live if anchor == baseline else _measured_run(lake, anchor, catalogue)
+        baselines["anchor"] = live if anchor == baseline else _measured_run(lake, anchor, catalogue, judged)
 
     drift_rules = [rule for rule in rules if rule.kind == "drift"]
     values = None
@@ -98,7 +98,9 @@ def resolve_anchor(runs: Runs, name: str | None) -> str | None:
         raise ConfigurationError(f"gate.anchor: {error}", remedy=error.remedy) from error
 
 
-def _measured_run(lake: Lake, run_id: str | None, catalogue: Catalogue) -> Measured | None:
+def _measured_run(
+    lake: Lake, run_id: str | None, catalogue: Catalogue, judged: Collection[tuple[str, str]]
+) -> Measured | None:
     if run_id is None:
         return None
     if not (lake.run(run_id) / "locations.parquet").exists():
@@ -106,12 +108,14 @@ def _measured_run(lake: Lake, run_id: str | None, catalogue: Catalogue) -> Measu
             f"the records of run {run_id}, the baseline, are gone from {lake.runs}",
             remedy="restore the folder of that run, or roll back to a generation whose run is kept",
         )
-    return _measured(connect_run(lake, run_id), catalogue)
+    with connect_run(lake, run_id) as connection:
+        return _measured(connection, catalogue, judged)
 
 
-def _measured(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> Measured:
-    figures = run_figures(connection, catalogue)
-    return Measured(figures, document_samples(connection))
+def _measured(
+    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
+) -> Measured:
+    return Measured(*figures_and_samples(connection, catalogue, judged))
 
 
 def _digest(value: Mapping[str, Any] | list[Any]) -> str:

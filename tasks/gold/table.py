@@ -6,8 +6,7 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
-from tasks.gold.kinds import LABEL_KINDS
-from tasks.gold.labels import BoundLabel, Labels
+from tasks.gold.labels import Labels, StoredLabel
 
 LABELS = pa.schema(
     [
@@ -29,7 +28,7 @@ def to_table(labels: Labels) -> pa.Table:
             "document_id": document_id,
             "content_sha": bound.content_sha,
             "kind": kind,
-            "payload": _canonical(bound),
+            "payload": bound.canonical,
             "gold_version": labels.version or "",
         }
         for (document_id, kind), bound in sorted(labels.bound.items())
@@ -42,14 +41,14 @@ def from_table(table: pa.Table, documents: pa.Table) -> Labels:
     shas = dict(
         zip(documents.column("document_id").to_pylist(), documents.column("content_sha").to_pylist(), strict=True)
     )
-    bound: dict[tuple[str, str], BoundLabel] = {}
+    bound: dict[tuple[str, str], StoredLabel] = {}
     version: str | None = None
-    for row in table.to_pylist():
-        version = row["gold_version"] or None
-        document_id, kind = row["document_id"], row["kind"]
-        if document_id in shas:
-            label = LABEL_KINDS[kind].model_validate_json(row["payload"])
-            bound[document_id, kind] = BoundLabel(label, row["content_sha"], shas[document_id] != row["content_sha"])
+    for batch in table.to_batches(max_chunksize=256):
+        for row in batch.to_pylist():
+            version = row["gold_version"] or None
+            document_id, kind, sha = row["document_id"], row["kind"], row["content_sha"]
+            if document_id in shas:
+                bound[document_id, kind] = StoredLabel(kind, row["payload"], sha, stale=shas[document_id] != sha)
     return Labels(version, bound)
 
 
@@ -59,12 +58,8 @@ def label_digest(labels: Labels, document_id: str, kinds: Collection[str]) -> st
     Null where it has none of them. The order of the kinds does not matter.
     """
     found = [
-        [kind, bound.content_sha, bound.stale, _canonical(bound)]
+        [kind, bound.content_sha, bound.stale, bound.canonical]
         for kind in sorted(set(kinds))
         if (bound := labels.bound.get((document_id, kind))) is not None
     ]
     return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else None
-
-
-def _canonical(bound: BoundLabel) -> str:
-    return json.dumps(bound.label.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -40,6 +40,7 @@ def bind_labels(folders: Sequence[Path], plan: pa.Table, lake: Lake) -> tuple[La
         if not path.exists():
             write_table(table, path, LABELS)
         facts["gold_digest"] = digest
+        labels = from_table(table, plan)
     return labels, facts
 
 

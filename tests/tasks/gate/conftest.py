@@ -11,8 +11,7 @@ from schemas.documents import DOCUMENTS
 from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue, Metric
-from tasks.figures.figures import run_figures
-from tasks.figures.samples import document_samples
+from tasks.figures.figures import figures_and_samples
 from tasks.gate.decide import Measured
 from tasks.metrics.rows import MetricRows
 
@@ -99,7 +98,7 @@ def measured(catalogue: Catalogue) -> Callable[..., Measured]:
         with duckdb.connect(":memory:") as connection:
             connection.register("documents", _documents(classes, shas or {}))
             connection.register("measures", measures)
-            figures = run_figures(connection, catalogue)
-            return Measured(figures, document_samples(connection))
+            judged = [(metric.stage, metric.id) for metric in catalogue.metrics]
+            return Measured(*figures_and_samples(connection, catalogue, judged))
 
     return make

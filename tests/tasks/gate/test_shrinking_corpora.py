@@ -9,8 +9,7 @@ from schemas.names import VerdictStatus
 from tasks.fetch.evaluator import facts
 from tasks.fetch.settings import FetchSettings
 from tasks.figures.catalogue import load_catalogue
-from tasks.figures.figures import run_figures
-from tasks.figures.samples import document_samples
+from tasks.figures.figures import figures_and_samples
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.rules import default_rules
 from tasks.gold.labels import NO_LABELS
@@ -43,7 +42,7 @@ def status(**documents: list[str]) -> VerdictStatus:
     with duckdb.connect(":memory:") as connection:
         connection.register("documents", plan)
         connection.register("measures", facts(evidence, FetchSettings()))
-        run = Measured(run_figures(connection, load_catalogue()), document_samples(connection))
+        run = Measured(*figures_and_samples(connection, load_catalogue(), [("fetch", "live_kept")]))
     return status_of(decide(RULES, load_catalogue(), run, {"live": None}))
 
 
