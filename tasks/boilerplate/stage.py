@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -77,6 +77,7 @@ def _row(extractor: str, extractor_version: str, reasons: Sequence[str]) -> dict
     }
 
 
+@lru_cache
 def _extractor_version(extractor: str) -> str:
     return version("trafilatura") if extractor == "trafilatura" else _RULES_VERSION
 

@@ -123,7 +123,7 @@ def load_contract(table: str) -> Contract:
     if table not in TABLES:
         raise KeyError(f"no contract for a table {table!r}; there is one for: {', '.join(TABLES)}")
     text = files("data_contracts").joinpath("tables", f"{table}.yaml").read_text(encoding="utf-8")
-    data = yaml.safe_load(text)
+    data = yaml.load(text, yaml.CSafeLoader)
     (described,) = data["schema"]
     return Contract(
         table=described["name"],

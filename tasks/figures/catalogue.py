@@ -63,4 +63,4 @@ class Catalogue(BaseModel):
 def load_catalogue() -> Catalogue:
     """The catalogue that ships with the project."""
     text = files("data_contracts").joinpath("metrics.yaml").read_text(encoding="utf-8")
-    return Catalogue.model_validate({"metrics": yaml.safe_load(text)})
+    return Catalogue.model_validate({"metrics": yaml.load(text, yaml.CSafeLoader)})

@@ -11,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas.figures import FIGURES
+from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue, Metric
-from tasks.figures.samples import create_catalogue, create_detail, document_samples
+from tasks.figures.samples import details, document_samples
 from tasks.metrics.statistics import Interval, bootstrap_ratio, equal_values_interval, wilson
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -57,42 +58,25 @@ _SPREADS = """
 """
 
 
-def run_figures(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> pa.Table:
-    """Aggregates the views `measures` and `documents` of a connection into `FIGURES` rows.
+def run_figures(
+    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, stages: Collection[str] = tuple(StageName)
+) -> pa.Table:
+    """Aggregates the views `measures` and `documents` of a connection into `FIGURES` rows, stage by stage.
 
     Micro figures are sums over sums, so a document without a denominator weighs nothing; macro figures are means of
     values. Rows of status `missing` count with the score that the catalogue gives them, all other statuses are only
     counted. Sample figures get a 95 % interval: Wilson where every document is one trial, a bootstrap over documents
     otherwise, a binomial bound where all documents agree; a ratio of the run itself counts its denominator as trials.
     """
-    return figures_and_samples(connection, catalogue, ())[0]
-
-
-def figures_and_samples(
-    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
-) -> tuple[pa.Table, pa.Table]:
-    """`run_figures`, and what each document adds to the (stage, measure) pairs in `judged` (`document_samples`).
-
-    Leaves the table `catalogue` on the connection.
-    """
-    create_catalogue(connection, catalogue)
-    stages = connection.sql("SELECT DISTINCT stage::VARCHAR FROM measures ORDER BY ALL").fetchall()
     rows: list[dict[str, Any]] = []
-    samples: list[pa.Table] = []
-    for (stage,) in stages:
-        create_detail(connection, stage)
+    for stage in details(connection, catalogue, stages):
         sampled = {metric.id for metric in catalogue.of_stage(stage) if metric.basis == "sample"}
         spreads = dict(_spreads(connection, sampled))
         for group in connection.sql(_GROUPS).to_arrow_table().to_pylist():
             metric = catalogue.get(group["stage"], group["metric"])
             for aggregation in metric.aggregation:
                 rows.append(_figure(group, metric, aggregation, spreads.get(_place(group))))
-        samples.append(document_samples(connection, {metric for at, metric in judged if at == stage}))
-    if not samples:
-        create_detail(connection, "")
-        samples = [document_samples(connection, ())]
-    connection.execute("DROP TABLE detail")
-    return pa.Table.from_pylist(rows, schema=FIGURES), pa.concat_tables(samples)
+    return pa.Table.from_pylist(rows, schema=FIGURES)
 
 
 def interval_of(metric: Metric, value: float, amounts: Floats, weights: Floats) -> Interval | None:

@@ -1,10 +1,12 @@
 """Metric rows as the catalogue weighs them: one amount and one weight per document, ready to be summed or resampled."""
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 
 import duckdb
 import pyarrow as pa
 
+from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue
 
 _DETAIL = """
@@ -24,7 +26,7 @@ _DETAIL = """
     WHERE CASE c.per WHEN 'document' THEN m.unit_id IS NULL OR m.status::VARCHAR NOT IN ('ok', 'missing')
                      WHEN 'unit' THEN m.unit_id IS NOT NULL OR (m.value IS NULL AND m.denominator IS NULL)
                      ELSE true END
-      AND m.stage::VARCHAR = $stage
+      AND m.stage::VARCHAR = $stage AND ($metrics IS NULL OR list_contains($metrics, m.metric::VARCHAR))
 """
 
 # A document has one row of its own for each slice; only its units need summing.
@@ -40,17 +42,16 @@ _SAMPLES = """
 """
 
 
-def create_catalogue(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
-    """Makes the table `catalogue`, which `create_detail` reads."""
-    connection.register("catalogue_rows", _catalogue_table(catalogue))
-    connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
-    connection.unregister("catalogue_rows")
+def details(
+    connection: duckdb.DuckDBPyConnection,
+    catalogue: Catalogue,
+    stages: Collection[str],
+    metrics: Mapping[str, Collection[str]] | None = None,
+) -> Iterator[str]:
+    """Each stage in turn, with its table `detail`, made from the views `measures` and `documents` of a connection.
 
-
-def create_detail(connection: duckdb.DuckDBPyConnection, stage: str) -> None:
-    """Makes the table `detail` of one stage from the views `measures` and `documents` of a connection.
-
-    One stage at a time, so that a run's figures take the memory of its largest stage.
+    One stage at a time, so that a run's figures take the memory of its largest stage; of the measures in `metrics` by
+    stage where that is given. Leaves the table `catalogue` on the connection.
 
     `detail` holds the metric rows of the kind that the catalogue aggregates (documents, units or the run), so that a
     document and its parts never enter one figure. A row of the other kind that only says why there is no value (a
@@ -58,13 +59,34 @@ def create_detail(connection: duckdb.DuckDBPyConnection, stage: str) -> None:
     part of the figure: numerator and denominator of a micro figure, value and 1 of any other. `counts` says whether
     the row enters it at all.
     """
-    connection.execute(_DETAIL, {"stage": stage})
+    connection.register("catalogue_rows", _catalogue_table(catalogue))
+    connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
+    connection.unregister("catalogue_rows")
+    for stage in stages:
+        wanted = None if metrics is None else sorted(metrics.get(stage, ()))
+        connection.execute(_DETAIL, {"stage": str(stage), "metrics": wanted})
+        yield str(stage)
+    connection.execute("DROP TABLE IF EXISTS detail")
+
+
+def judged_samples(
+    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
+) -> pa.Table:
+    """`document_samples` of these pairs of stage and measure."""
+    metrics: dict[str, set[str]] = defaultdict(set)
+    for stage, metric in judged:
+        metrics[stage].add(metric)
+    parts = [
+        document_samples(connection, metrics.get(stage, ()))
+        for stage in details(connection, catalogue, tuple(StageName), metrics)
+    ]
+    return pa.concat_tables(parts)
 
 
 def document_samples(connection: duckdb.DuckDBPyConnection, metrics: Collection[str]) -> pa.Table:
     """One row per measure (of these), own slice and document that counts, with its summed `amount` and `weight`.
 
-    Needs `create_detail` on the same connection; in no stated order.
+    Needs the table `detail` (`details`); in no stated order.
     """
     return connection.sql(_SAMPLES, params={"metrics": sorted(metrics)}).to_arrow_table()
 

@@ -2,13 +2,9 @@
 
 from typing import Any
 
-import duckdb
-import pyarrow as pa
-
 from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue
-from tasks.figures.figures import run_figures
-from tasks.figures.measures import stage_measures
+from tasks.figures.stored import read_stage_figures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 
@@ -17,9 +13,7 @@ MOST_ROWS = 200
 _COUNTS = ("missing", "invalid", "not_applicable", "stale_label", "lost_upstream")
 
 
-def stage_table(
-    lake: Lake, run_id: str, stage: StageName, locations: pa.Table, plan: pa.Table, catalogue: Catalogue
-) -> list[dict[str, Any]]:
+def stage_table(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> list[dict[str, Any]]:
     """One stage's figures as rows of plain JSON values, measure by measure, the headline before its classes.
 
     `baseline` is the same figure in the run that made what is live (`baseline_run` in the manifest), null where
@@ -29,7 +23,7 @@ def stage_table(
     baseline = _baseline(lake, run_id, stage, catalogue)
     rows = [
         _row(figure, baseline.get(_place(figure)))
-        for figure in stage_figures(lake, run_id, stage, locations, plan, catalogue).to_pylist()
+        for figure in read_stage_figures(lake, run_id, stage, catalogue).to_pylist()
         if _shown(figure)
     ]
     headlines = [row for row in rows if row["class"] == "all"]
@@ -43,22 +37,11 @@ def stage_table(
     return rows
 
 
-def stage_figures(
-    lake: Lake, run_id: str, stage: StageName, locations: pa.Table, plan: pa.Table, catalogue: Catalogue
-) -> pa.Table:
-    """The `FIGURES` rows of one stage, from the run's own locations and plan (the run need not be finished)."""
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        connection.register("documents", plan)
-        connection.register("measures", stage_measures(lake, run_id, stage, locations))
-        return run_figures(connection, catalogue)
-
-
 def _baseline(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> dict[tuple[Any, ...], float | None]:
-    runs = Runs(lake)
-    live = runs.manifest(run_id).get("baseline_run")
-    if live is None or not (lake.run(live) / "locations.parquet").exists():
+    live = Runs(lake).manifest(run_id).get("baseline_run")
+    if live is None:
         return {}
-    figures = stage_figures(lake, live, stage, runs.locations(live), runs.plan(live), catalogue)
+    figures = read_stage_figures(lake, live, stage, catalogue)
     return {_place(figure): figure["value"] for figure in figures.to_pylist() if _shown(figure)}
 
 

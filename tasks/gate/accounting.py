@@ -28,7 +28,7 @@ def account(connection: duckdb.DuckDBPyConnection, prefix: str = "") -> list[Fin
 
 
 def uncatalogued(connection: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """A broken finding for each measure that has no entry in the table `catalogue` (`create_detail`): it would enter
+    """A broken finding for each measure that has no entry in the table `catalogue` (`details`): it would enter
     no figure, and nobody would know.
     """
     unknown = connection.sql(

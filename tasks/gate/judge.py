@@ -6,12 +6,11 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import duckdb
-
 from schemas.verdict import Verdict
 from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
-from tasks.figures.figures import figures_and_samples
+from tasks.figures.samples import judged_samples
+from tasks.figures.stored import read_figures
 from tasks.gate.accounting import account, contract_breaches, uncatalogued
 from tasks.gate.blame import blame_documents, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
@@ -38,7 +37,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     anchor = resolve_anchor(runs, settings.anchor)
     connection = connect_run(lake, run_id)
     judged = {(rule.stage.value, rule.metric) for rule in rules}
-    run = _measured(connection, catalogue, judged)
+    run = Measured(read_figures(lake, run_id, catalogue), judged_samples(connection, catalogue, judged))
     live = _measured_run(lake, baseline, catalogue, judged)
     baselines = {"live": live}
     if anchor is not None:
@@ -109,13 +108,7 @@ def _measured_run(
             remedy="restore the folder of that run, or roll back to a generation whose run is kept",
         )
     with connect_run(lake, run_id) as connection:
-        return _measured(connection, catalogue, judged)
-
-
-def _measured(
-    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
-) -> Measured:
-    return Measured(*figures_and_samples(connection, catalogue, judged))
+        return Measured(read_figures(lake, run_id, catalogue), judged_samples(connection, catalogue, judged))
 
 
 def _digest(value: Mapping[str, Any] | list[Any]) -> str:

@@ -5,6 +5,7 @@ bytes it was made for: `{"document": ..., "content_sha": "<SHA-256>", "label": {
 """
 
 import hashlib
+import io
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tasks.errors import ConfigurationError
 from tasks.gold.kinds import LABEL_KINDS, Label
-from tasks.gold.labels import BoundLabel, Labels
+from tasks.gold.labels import BoundLabel, Labels, PackedLabel
 from tasks.gold.naming import NamedDocuments
 
 MANIFEST = "manifest.yaml"
@@ -70,7 +71,12 @@ class GoldLabel:
     document: str | None
     document_id: str | None
     content_sha: str
-    label: Label
+    packed: PackedLabel
+
+    @property
+    def label(self) -> Label:
+        """The label itself."""
+        return self.packed.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,7 @@ def _read_file(path: Path, kind: str, expected: GoldFile, labels: list[GoldLabel
             remedy="restore the file; where the labels changed on purpose, write the set anew under a new version",
         )
     model = LABEL_KINDS[kind]
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for number, line in enumerate(io.BytesIO(data), 1):
         if not line.strip():
             continue
         try:
@@ -151,7 +157,7 @@ def _read_file(path: Path, kind: str, expected: GoldFile, labels: list[GoldLabel
         except ValidationError as error:
             bad.append(f"{path.name}:{number}: {_faults(error)}")
         else:
-            labels.append(GoldLabel(kind, row.document, row.document_id, row.content_sha, label))
+            labels.append(GoldLabel(kind, row.document, row.document_id, row.content_sha, PackedLabel.of(label)))
 
 
 def _faults(error: ValidationError) -> str:
@@ -226,7 +232,7 @@ def bind(gold_sets: Sequence[GoldSet], documents: pa.Table, kinds: Collection[st
                 remedy="take one of the two out of its gold set",
             )
         origin[key] = gold_set.version
-        bound[key] = BoundLabel(gold.label, gold.content_sha, named.shas[document_id] != gold.content_sha)
+        bound[key] = BoundLabel(gold.packed, gold.content_sha, named.shas[document_id] != gold.content_sha)
     version = "+".join(sorted(gold_set.version for gold_set in gold_sets)) or None
     return Labels(version, bound)
 

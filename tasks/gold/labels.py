@@ -1,5 +1,6 @@
 """Labels of a batch of documents, as an evaluator sees them."""
 
+import hashlib
 import json
 import zlib
 from collections.abc import Mapping
@@ -12,40 +13,58 @@ L = TypeVar("L", bound=Label)
 
 
 @dataclass(frozen=True, slots=True)
-class BoundLabel:
-    """A label bound to the bytes it was made for; `stale` says that the document's bytes are others now."""
+class PackedLabel:
+    """A label as compressed JSON, made anew each time it is asked for: the labels of a whole corpus stay small."""
 
-    label: Label
-    content_sha: str
-    stale: bool
+    model: type[Label]
+    payload: bytes
+    digest: bytes
+    """SHA-256 of the JSON."""
 
-    @property
-    def canonical(self) -> str:
-        """The label as canonical JSON, the same for equal labels."""
-        data = self.label.model_dump(mode="json")
-        return json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    @classmethod
+    def of(cls, label: Label) -> "PackedLabel":
+        """Packs a label."""
+        data = label.model_dump(mode="json")
+        return cls._packed(type(label), json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
 
+    @classmethod
+    def stored(cls, kind: str, canonical: str) -> "PackedLabel":
+        """Packs a label that was stored as `canonical`."""
+        return cls._packed(LABEL_KINDS[kind], canonical)
 
-class StoredLabel:
-    """A bound label kept as compressed JSON and read anew each time: the labels of a whole corpus stay small."""
-
-    __slots__ = ("_kind", "_payload", "content_sha", "stale")
-
-    def __init__(self, kind: str, canonical: str, content_sha: str, *, stale: bool) -> None:
-        self._kind = kind
-        self._payload = zlib.compress(canonical.encode(), 1)
-        self.content_sha = content_sha
-        self.stale = stale
+    @classmethod
+    def _packed(cls, model: type[Label], canonical: str) -> "PackedLabel":
+        data = canonical.encode()
+        return cls(model, zlib.compress(data, 1), hashlib.sha256(data).digest())
 
     @property
     def label(self) -> Label:
-        """The label, made from its JSON."""
-        return LABEL_KINDS[self._kind].model_validate_json(self.canonical)
+        """The label."""
+        return self.model.model_validate_json(self.canonical)
 
     @property
     def canonical(self) -> str:
-        """The label as canonical JSON."""
-        return zlib.decompress(self._payload).decode()
+        """The label as JSON, the same for equal labels."""
+        return zlib.decompress(self.payload).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLabel:
+    """A label of a document. `stale`: it was made for other bytes than the document has now."""
+
+    packed: PackedLabel
+    content_sha: str
+    stale: bool
+
+    @classmethod
+    def of(cls, label: Label, content_sha: str, stale: bool) -> "BoundLabel":
+        """Binds a label."""
+        return cls(PackedLabel.of(label), content_sha, stale)
+
+    @property
+    def label(self) -> Label:
+        """The label itself."""
+        return self.packed.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +72,7 @@ class Labels:
     """Labels by (document id, kind); at most one label of a kind per document."""
 
     version: str | None
-    bound: Mapping[tuple[str, str], BoundLabel | StoredLabel]
+    bound: Mapping[tuple[str, str], BoundLabel]
 
     def of(self, document_id: str, kind: type[L], name: str) -> L | None:
         """The label of this kind, or null where there is none or it is stale (ask `is_stale`)."""

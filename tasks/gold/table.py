@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
-from tasks.gold.labels import Labels, StoredLabel
+from tasks.gold.labels import BoundLabel, Labels, PackedLabel
 
 LABELS = pa.schema(
     [
@@ -23,17 +23,17 @@ bytes it was made for. Whether a label is stale depends on the document's bytes 
 
 def to_table(labels: Labels) -> pa.Table:
     """Labels in the `LABELS` schema."""
-    rows = [
-        {
-            "document_id": document_id,
-            "content_sha": bound.content_sha,
-            "kind": kind,
-            "payload": bound.canonical,
-            "gold_version": labels.version or "",
-        }
-        for (document_id, kind), bound in sorted(labels.bound.items())
-    ]
-    return pa.Table.from_pylist(rows, schema=LABELS)
+    ordered = sorted(labels.bound.items())
+    return pa.table(
+        [
+            [document_id for (document_id, _), _ in ordered],
+            [bound.content_sha for _, bound in ordered],
+            [kind for (_, kind), _ in ordered],
+            pa.array((bound.packed.canonical for _, bound in ordered), pa.string()),
+            [labels.version or ""] * len(ordered),
+        ],
+        schema=LABELS,
+    )
 
 
 def from_table(table: pa.Table, documents: pa.Table) -> Labels:
@@ -41,14 +41,15 @@ def from_table(table: pa.Table, documents: pa.Table) -> Labels:
     shas = dict(
         zip(documents.column("document_id").to_pylist(), documents.column("content_sha").to_pylist(), strict=True)
     )
-    bound: dict[tuple[str, str], StoredLabel] = {}
+    bound: dict[tuple[str, str], BoundLabel] = {}
     version: str | None = None
     for batch in table.to_batches(max_chunksize=256):
         for row in batch.to_pylist():
             version = row["gold_version"] or None
             document_id, kind, sha = row["document_id"], row["kind"], row["content_sha"]
             if document_id in shas:
-                bound[document_id, kind] = StoredLabel(kind, row["payload"], sha, stale=shas[document_id] != sha)
+                packed = PackedLabel.stored(kind, row["payload"])
+                bound[document_id, kind] = BoundLabel(packed, sha, shas[document_id] != sha)
     return Labels(version, bound)
 
 
@@ -58,7 +59,7 @@ def label_digest(labels: Labels, document_id: str, kinds: Collection[str]) -> st
     Null where it has none of them. The order of the kinds does not matter.
     """
     found = [
-        [kind, bound.content_sha, bound.stale, bound.canonical]
+        [kind, bound.content_sha, bound.stale, bound.packed.digest.hex()]
         for kind in sorted(set(kinds))
         if (bound := labels.bound.get((document_id, kind))) is not None
     ]

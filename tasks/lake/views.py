@@ -49,9 +49,26 @@ def connect_run(
             f"CREATE VIEW {prefix}{view} AS SELECT document_id, unnest({item}) FROM "  # noqa: S608
             f'(SELECT document_id, unnest({column}) AS {item} FROM "{prefix}{stage}")'
         )
-    _create_measures_view(connection, prefix, folder, sorted(measures))
+    _create_measures_view(connection, prefix, sorted(measures), sorted((folder / "facts").glob("*.parquet")))
     quarantine = sorted(lake.quarantine.glob(f"{run_id}-*.parquet"))
     _create_or_empty(connection, f"{prefix}quarantine", quarantine, QUARANTINE)
+    return connection
+
+
+def connect_stage(
+    lake: Lake, run_id: str, stage: StageName, locations: pa.Table, plan: pa.Table
+) -> duckdb.DuckDBPyConnection:
+    """The views `documents`, `locations` and `measures` of one stage of a run, which need not be finished.
+
+    `locations` are the stage's rows (`LOCATIONS`), `plan` the run's documents.
+    """
+    spill = str(lake.cache / "duckdb")
+    connection = duckdb.connect(":memory:", config={"threads": 1, "temp_directory": spill, "memory_limit": "512MB"})
+    connection.register("documents", plan)
+    connection.register("locations", locations)
+    files = {lake.root / file for file in locations.column("measures_file").to_pylist() if file is not None}
+    facts = lake.run(run_id) / "facts" / f"{stage}.parquet"
+    _create_measures_view(connection, "", sorted(files), [facts] if facts.exists() else [])
     return connection
 
 
@@ -72,7 +89,9 @@ def _create_stage_view(
     )
 
 
-def _create_measures_view(connection: duckdb.DuckDBPyConnection, prefix: str, folder: Path, files: list[Path]) -> None:
+def _create_measures_view(
+    connection: duckdb.DuckDBPyConnection, prefix: str, files: list[Path], facts: list[Path]
+) -> None:
     columns = ", ".join(f"m.{name}" for name in MEASURES.names)
     parts = []
     if files:
@@ -81,7 +100,6 @@ def _create_measures_view(connection: duckdb.DuckDBPyConnection, prefix: str, fo
             f"JOIN {prefix}locations l ON l.stage = m.stage AND l.document_id = m.document_id "
             f"AND l.stage_key = m.stage_key AND ends_with(m.filename, l.measures_file)"
         )
-    facts = sorted((folder / "facts").glob("*.parquet"))
     if facts:
         parts.append(f"SELECT {columns} FROM read_parquet({_list(facts)}, union_by_name = true) m")  # noqa: S608
     if parts:

@@ -13,7 +13,7 @@ from schemas.ledger import QUARANTINE
 from schemas.names import StageName
 from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import Catalogue
-from tasks.figures.figures import run_figures
+from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
@@ -58,7 +58,7 @@ def connect(lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = Tr
     """The views of a run (`tasks.lake.views`) and beside them what reading a run needs.
 
     `stages` and the macro `stage_order(stage)`: the order in which documents pass them; `catalogue`: one row per
-    stage and measure; `figures`: the run's aggregated figures (with `figures` only, as they take a moment);
+    stage and measure; `figures`: the run's aggregated figures (with `figures` only);
     `paths`: a document's path as the pii stage left it, else as the source has it (a document that never came so far
     must be found to be mended); `quarantine_history`: all quarantine rows of the lake, since a failure that an earlier
     run met is not met again.
@@ -174,8 +174,7 @@ def _add_run(
         )
     connect_run(lake, run_id, prefix=prefix, connection=connection)
     if figures:
-        with connect_run(lake, run_id) as alone:
-            connection.register(f"{prefix}figures", run_figures(alone, catalogue))
+        connection.register(f"{prefix}figures", read_figures(lake, run_id, catalogue))
 
 
 def _add_vocabulary(connection: duckdb.DuckDBPyConnection, lake: Lake, catalogue: Catalogue) -> None:

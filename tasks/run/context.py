@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -109,10 +109,17 @@ class BatchRef:
 
     def read_locations(self, stage: StageName) -> pa.Table:
         """Where the stage's rows of these documents are."""
-        return read_table(self.locations[stage], LOCATIONS)
+        path = self.locations[stage]
+        return _read_locations(path, path.stat().st_mtime_ns)
 
     def survivors(self, stage: StageName) -> dict[str, dict[str, Any]]:
         """Location rows of the documents that came out of a stage, by document id."""
         return {
             row["document_id"]: row for row in self.read_locations(stage).to_pylist() if row["outcome"] == Outcome.OK
         }
+
+
+@lru_cache(maxsize=64)
+def _read_locations(path: Path, written: int) -> pa.Table:
+    """Evaluators ask for the same few small tables again and again; `written` tells a table made anew."""
+    return read_table(path, LOCATIONS)

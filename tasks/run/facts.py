@@ -64,10 +64,17 @@ def write_facts(
 
 def all_locations(batches: Sequence[BatchRef]) -> pa.Table:
     """The location rows of every stage that the batches have passed so far, with their measures once scored."""
+    stages = dict.fromkeys(stage for batch in batches for stage in batch.locations)
+    tables = [stage_locations(batches, stage) for stage in stages]
+    return pa.concat_tables(tables) if tables else LOCATIONS.empty_table()
+
+
+def stage_locations(batches: Sequence[BatchRef], stage: StageName) -> pa.Table:
+    """`all_locations` of one stage."""
     tables = [
         read_table(scored, LOCATIONS) if (scored := batch.scored(stage)).exists() else batch.read_locations(stage)
         for batch in batches
-        for stage in batch.locations
+        if stage in batch.locations
     ]
     return pa.concat_tables(tables) if tables else LOCATIONS.empty_table()
 

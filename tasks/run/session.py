@@ -14,6 +14,7 @@ from tasks.errors import RunError
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.measures import stage_measures, table_digest
 from tasks.figures.stage_table import stage_table
+from tasks.figures.stored import make_figures
 from tasks.gate.judge import judge
 from tasks.gold.labels import Labels
 from tasks.index.generations import Candidate, Generation
@@ -23,7 +24,7 @@ from tasks.lake.files import write_json, write_table
 from tasks.lake.runs import Runs
 from tasks.report.write import write_report
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.facts import all_locations, write_facts
+from tasks.run.facts import all_locations, stage_locations, write_facts
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.planning import make_plan, split_batches
@@ -93,8 +94,7 @@ class Session:
     def evaluate(self, stage: StageName, batches: Sequence[BatchRef]) -> list[dict[str, Any]]:
         """Scores a stage, writes its facts, and returns its table for people: a row per measure and class."""
         self._score(stage, batches, anew=False)
-        plan = self.runs.plan(self.context.run_id)
-        return stage_table(self.context.lake, self.context.run_id, stage, all_locations(batches), plan, self.catalogue)
+        return stage_table(self.context.lake, self.context.run_id, stage, self.catalogue)
 
     def _score(self, stage: StageName, batches: Sequence[BatchRef], *, anew: bool) -> None:
         score_documents(self.context, stage, batches, self.labels, anew=anew)
@@ -112,6 +112,8 @@ class Session:
             live=self._baseline(manifest) if STAGES[stage].reads_index else None,
             started=started,
         )
+        here = stage_locations(batches, stage)
+        make_figures(self.context.lake, self.context.run_id, stage, here, plan, self.catalogue)
 
     def judge(self, batches: Sequence[BatchRef]) -> Verdict:
         """Writes where everything is, then judges the candidate by rules and baseline."""

@@ -49,8 +49,8 @@ def rows(*, stale: bool, stale_structure: bool | None = None) -> list[dict]:
     labels = Labels(
         "v1",
         {
-            ("d", "content"): BoundLabel(CONTENT, "sha", stale),
-            ("d", "structure"): BoundLabel(STRUCTURE, "sha", stale if stale_structure is None else stale_structure),
+            ("d", "content"): BoundLabel.of(CONTENT, "sha", stale),
+            ("d", "structure"): BoundLabel.of(STRUCTURE, "sha", stale if stale_structure is None else stale_structure),
         },
     )
     tables = {

@@ -130,7 +130,7 @@ def test_evidence_of_questions(figures: Callable[..., Any]) -> None:
         ),
     )
     chunks = [_chunk(1, 0, 40, [0, 1], ["1. Weir"]), _chunk(2, 42, len(TEXT), [2], ["1. Weir"])]
-    bound = BoundLabel(QuestionsLabel(questions=questions), "c", stale=False)
+    bound = BoundLabel.of(QuestionsLabel(questions=questions), "c", stale=False)
     found = figures(chunks, Labels("v", {("d", "questions"): bound}))
     # 20 characters from 30 to 50; the blank line between the chunks is in neither.
     assert found["evidence_recall", None, "q1"] == (18 / 20, "ok")
@@ -140,7 +140,7 @@ def test_evidence_of_questions(figures: Callable[..., Any]) -> None:
     assert found["evidence_iou", None, "q3"] == (None, "not_applicable")
     assert found["evidence_recall", None, "q4"] == (18 / 20, "ok")
     assert found["evidence_recall", None, "q4#quote-0"] == (None, "lost_upstream")
-    stale = figures(chunks, Labels("v", {("d", "questions"): BoundLabel(bound.label, "b", stale=True)}))
+    stale = figures(chunks, Labels("v", {("d", "questions"): BoundLabel.of(bound.label, "b", stale=True)}))
     assert stale["evidence_recall", None, None] == (None, "stale_label")
 
 

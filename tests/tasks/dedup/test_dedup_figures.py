@@ -56,7 +56,7 @@ def _measured(
         yield from (table for table in ({StageName.DEDUP: decisions, StageName.NORMALIZE: clean}[stage],))
 
     bound = {
-        (d, "pairs"): BoundLabel(
+        (d, "pairs"): BoundLabel.of(
             PairsLabel(pairs=tuple(PairLabel(other=o, duplicate=s, other_content_sha=other_sha) for o, s in pairs)),
             "sha",
             False,

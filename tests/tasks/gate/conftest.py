@@ -11,7 +11,8 @@ from schemas.documents import DOCUMENTS
 from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue, Metric
-from tasks.figures.figures import figures_and_samples
+from tasks.figures.figures import run_figures
+from tasks.figures.samples import judged_samples
 from tasks.gate.decide import Measured
 from tasks.metrics.rows import MetricRows
 
@@ -99,6 +100,6 @@ def measured(catalogue: Catalogue) -> Callable[..., Measured]:
             connection.register("documents", _documents(classes, shas or {}))
             connection.register("measures", measures)
             judged = [(metric.stage, metric.id) for metric in catalogue.metrics]
-            return Measured(*figures_and_samples(connection, catalogue, judged))
+            return Measured(run_figures(connection, catalogue), judged_samples(connection, catalogue, judged))
 
     return make

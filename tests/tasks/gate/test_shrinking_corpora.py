@@ -9,7 +9,8 @@ from schemas.names import VerdictStatus
 from tasks.fetch.evaluator import facts
 from tasks.fetch.settings import FetchSettings
 from tasks.figures.catalogue import load_catalogue
-from tasks.figures.figures import figures_and_samples
+from tasks.figures.figures import run_figures
+from tasks.figures.samples import judged_samples
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.rules import default_rules
 from tasks.gold.labels import NO_LABELS
@@ -42,7 +43,8 @@ def status(**documents: list[str]) -> VerdictStatus:
     with duckdb.connect(":memory:") as connection:
         connection.register("documents", plan)
         connection.register("measures", facts(evidence, FetchSettings()))
-        run = Measured(*figures_and_samples(connection, load_catalogue(), [("fetch", "live_kept")]))
+        samples = judged_samples(connection, load_catalogue(), [("fetch", "live_kept")])
+        run = Measured(run_figures(connection, load_catalogue()), samples)
     return status_of(decide(RULES, load_catalogue(), run, {"live": None}))
 
 

@@ -26,8 +26,8 @@ OUTPUT = pa.Table.from_pylist(
 GOLD = {"a": "de", "b": "de", "c": "und", "d": "en-GB"}
 LABELS = Labels(
     "v1",
-    {(name, "language"): BoundLabel(LanguageLabel(language=code), "x", False) for name, code in GOLD.items()}
-    | {("e", "language"): BoundLabel(LanguageLabel(language="en"), "x", True)},
+    {(name, "language"): BoundLabel.of(LanguageLabel(language=code), "x", False) for name, code in GOLD.items()}
+    | {("e", "language"): BoundLabel.of(LanguageLabel(language="en"), "x", True)},
 )
 
 
@@ -72,7 +72,7 @@ def test_a_labelled_document_that_failed_is_a_wrong_answer() -> None:
         ],
         schema=LOCATIONS,
     )
-    more = {(i, "language"): BoundLabel(LanguageLabel(language="de"), "x", False) for i in "fg"}
+    more = {(i, "language"): BoundLabel.of(LanguageLabel(language="de"), "x", False) for i in "fg"}
     labels = Labels("v1", {**LABELS.bound, **more})
     now = datetime.now(UTC)
     evidence = CorpusEvidence(DOCUMENTS.empty_table(), locations, lambda _: iter([OUTPUT]), labels, None, None, now)

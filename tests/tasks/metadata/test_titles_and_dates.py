@@ -176,7 +176,7 @@ def test_titles(declared: str | None, heading: str | None, expected: str | None)
 def test_gold_figures(described: Callable[..., Any]) -> None:
     _, batch, output = described(title="Heading of a page", media_type="text/plain")
     label = MetadataLabel(title="Heading of a pages", authors=("Moor, Ada", "B. C."), published="2020-01-01")
-    labels = Labels("v1", {("d", "metadata"): BoundLabel(label, "c", stale=False)})
+    labels = Labels("v1", {("d", "metadata"): BoundLabel.of(label, "c", stale=False)})
     rows = STAGE.evaluate(Evidence(batch, output, labels, {}, _Raw(Path())), MetadataSettings()).to_pylist()
     figures = {row["metric"]: (row["value"], row["status"]) for row in rows}
     assert figures == {

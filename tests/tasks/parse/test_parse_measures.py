@@ -53,7 +53,7 @@ def measured(
         ],
         schema=PARSE,
     )
-    bound = Labels("g@1", {("d", kind): BoundLabel(label, "a" * 64, stale) for kind, label in labels.items()})
+    bound = Labels("g@1", {("d", kind): BoundLabel.of(label, "a" * 64, stale) for kind, label in labels.items()})
     batch = Batch(DOCUMENTS.empty_table(), {})
     table = evaluate(Evidence(batch, output, bound, {"d": cost} if cost else {}, NoRawBytes()), StageSettings())
     assert table.schema == MEASURES

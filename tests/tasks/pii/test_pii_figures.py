@@ -22,7 +22,7 @@ Make = Callable[..., Any]
 
 
 def _labels(**kinds: Any) -> Labels:
-    return Labels("1", {("d", kind): BoundLabel(label, "sha", False) for kind, label in kinds.items()})
+    return Labels("1", {("d", kind): BoundLabel.of(label, "sha", False) for kind, label in kinds.items()})
 
 
 def _pii(spans: Sequence[tuple[str, str]], hard_negatives: Sequence[str] = ()) -> PiiLabel:
@@ -99,7 +99,7 @@ def test_look_alikes_and_evidence_that_were_redacted_are_counted(score: Callable
 
 def test_a_document_without_labels_has_no_gold_figures_and_a_stale_label_says_so(score: Callable[..., Any]) -> None:
     assert set(score(["a@example.org"], Labels("1", {}))) == {("unsupported_language", None)}
-    stale = Labels("1", {("d", "pii"): BoundLabel(_pii([]), "old", True)})
+    stale = Labels("1", {("d", "pii"): BoundLabel.of(_pii([]), "old", True)})
     assert score(["a@example.org"], stale)["pii_f1", None] == (None, None, "stale_label")
 
 
@@ -174,7 +174,7 @@ def test_strict_figures_on_real_labels_agree_with_nervaluate(
                 for a, b, t in places
             )
         )
-        labels[str(number), "pii"] = BoundLabel(label, "sha", False)
+        labels[str(number), "pii"] = BoundLabel.of(label, "sha", False)
         documents.append(make_document(str(number), [text]))
         true.append([{"start": a, "end": b, "label": t} for a, b, t in places])
     batch = make_batch(*documents)

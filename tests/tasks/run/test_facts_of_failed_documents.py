@@ -41,7 +41,8 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[StageName, list[dict
         "pairs": PairsLabel(pairs=(PairLabel(other="s:notes.md", duplicate=False),)),
     }
     bound = {
-        (page["document_id"], kind): BoundLabel(label, page["content_sha"], stale=False) for kind, label in made.items()
+        (page["document_id"], kind): BoundLabel.of(label, page["content_sha"], stale=False)
+        for kind, label in made.items()
     }
     at = context.ledger.select("SELECT max(recorded_at) AS at FROM ledger").column("at")[0].as_py()
     found: dict[StageName, list[dict[str, Any]]] = {}
