@@ -1,6 +1,6 @@
 """Facts of a run: measures that need the whole corpus, and what every stage did with its documents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest
+from tasks.index.freshness import actual_lags
 from tasks.lake.files import read_table, write_table
 from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
@@ -60,6 +61,20 @@ def write_facts(
     path = context.folder / "facts" / f"{name}.parquet"
     write_table(stamp(concat_rows(parts), keys, labels.version, digests), path, MEASURES)
     return path
+
+
+def add_actual_lags(
+    context: RunContext, here: pa.Table, plan: pa.Table, labels: Labels, live: Collection[str], promoted: datetime
+) -> None:
+    """Adds to the facts of `index` how long content waited until it was live.
+
+    `here` are the stage's locations, `live` the ids of the documents that were found in the live generation.
+    """
+    path = context.folder / "facts" / f"{StageName.INDEX}.parquet"
+    keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
+    digests = {i: label_digest(labels, i, STAGES[StageName.INDEX].labels) for i in ids_of(plan)}
+    lags = stamp(actual_lags(plan, live, promoted), keys, labels.version, digests)
+    write_table(concat_rows([read_table(path, MEASURES), lags]), path, MEASURES)
 
 
 def all_locations(batches: Sequence[BatchRef]) -> pa.Table:

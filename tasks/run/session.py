@@ -24,7 +24,7 @@ from tasks.lake.files import write_json, write_table
 from tasks.lake.runs import Runs
 from tasks.report.write import write_report
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.facts import all_locations, stage_locations, write_facts
+from tasks.run.facts import add_actual_lags, all_locations, stage_locations, write_facts
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.planning import make_plan, split_batches
@@ -57,9 +57,7 @@ class Session:
         baseline = live.generation.run_id if live else None
         last = self.runs.last_scan(before=self.context.run_id)
         plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline))
-        # What was committed while that scan was under way may have been missed by it.
-        previous = self.runs.manifest(last)["started_at"] if last else None
-        self.runs.update(self.context.run_id, baseline_run=baseline, previous_scan=previous, last_scan_run=last)
+        self.runs.update(self.context.run_id, baseline_run=baseline, last_scan_run=last)
         self.runs.write_plan(self.context.run_id, plan)
         parts = split_batches(plan, self.context.configuration.run.batch_size)
         self.context.progress.expect(sum(part.documents.num_rows for part in parts), len(parts))
@@ -113,7 +111,14 @@ class Session:
             started=started,
         )
         here = stage_locations(batches, stage)
+        if stage is StageName.INDEX and (promoted := manifest.get("promoted_at")):
+            self._add_actual_lags(here, plan, self._index_under_test(manifest), datetime.fromisoformat(promoted))
         make_figures(self.context.lake, self.context.run_id, stage, here, plan, self.catalogue)
+
+    def _add_actual_lags(self, here: pa.Table, plan: pa.Table, live: LanceView | None, promoted: datetime) -> None:
+        parts = live.rows(["document_id"]) if live else ()
+        found = {document_id for part in parts for document_id in part.column("document_id").to_pylist()}
+        add_actual_lags(self.context, here, plan, self.labels, found, promoted)
 
     def judge(self, batches: Sequence[BatchRef]) -> Verdict:
         """Writes where everything is, then judges the candidate by rules and baseline."""
@@ -158,6 +163,9 @@ class Session:
             return f"not promoted: the verdict is {verdict.status.value}; live is untouched"
         live = index.flip(candidate.generation, expected=candidate.baseline, verdict_digest=verdict.digest)
         self.runs.update(self.context.run_id, promoted_at=live.flipped_at.isoformat())
+        here, plan = stage_locations(self.batches(), StageName.INDEX), self.runs.plan(self.context.run_id)
+        self._add_actual_lags(here, plan, index.open_live(), live.flipped_at)
+        make_figures(self.context.lake, self.context.run_id, StageName.INDEX, here, plan, self.catalogue)
         index.collect(self.context.configuration.run.keep_generations)
         return f"promoted: run {self.context.run_id} is live with {candidate.rows} chunks"
 

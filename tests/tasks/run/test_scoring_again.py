@@ -29,14 +29,3 @@ def test_scoring_again_leaves_the_rows_that_a_later_run_reads(tmp_path: Path) ->
         len({*files, *(p["measures_file"] for p in sessions[0].runs.locations("20260101t000001-aaaa").to_pylist())})
         == 3
     )
-
-
-def test_content_committed_while_the_last_scan_was_under_way_is_not_taken_for_seen(tmp_path: Path) -> None:
-    source = [{"name": "s", "type": "files", "root": str(tmp_path / "in")}]
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "notes.txt").write_text("The gate opens at 3 m.\n", encoding="utf-8")
-    for number in (1, 2):
-        session = started(tmp_path / "lake", number, source)
-        session.close_scan([run_fetch(session.context, batch) for batch in session.plan()])
-    manifest = session.runs.manifest(session.context.run_id)
-    assert manifest["previous_scan"] == "2026-01-01T00:00:01+00:00"
