@@ -1,5 +1,6 @@
 """A run as DuckDB views: documents, where their rows are, each stage's rows, the measures."""
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -121,5 +122,21 @@ def _scan(files: list[Path]) -> str:
 
 
 def _list(files: list[Path]) -> str:
-    quoted = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    quoted = ", ".join("'" + literal(path).replace("'", "''") + "'" for path in files)
     return f"[{quoted}]"
+
+
+def literal(path: Path) -> str:
+    """A path as DuckDB must be given it, so that `*`, `?` and `[` in a folder's name are not read as patterns.
+
+    >>> literal(Path("/srv/lake [old]"))
+    '/srv/lake [[]old]'
+    """
+    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))
+
+
+def confine(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """From here on the connection reads files of the lake and nothing else, and says so for good."""
+    connection.execute("SET allowed_directories = $folders", {"folders": [f"{lake.root}/", f"{literal(lake.root)}/"]})
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")

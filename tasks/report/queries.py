@@ -17,7 +17,7 @@ from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
-from tasks.lake.views import connect_run
+from tasks.lake.views import confine, connect_run
 
 _PARAMETER = re.compile(r"--   (?P<name>\w+)(?P<optional> =(?P<default>[^:]*))?: (?P<meaning>.+)")
 
@@ -61,7 +61,7 @@ def connect(lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = Tr
     stage and measure; `figures`: the run's aggregated figures (with `figures` only);
     `paths`: a document's path as the pii stage left it, else as the source has it (a document that never came so far
     must be found to be mended); `quarantine_history`: all quarantine rows of the lake, since a failure that an earlier
-    run met is not met again.
+    run met is not met again. Files outside the lake cannot be read through it.
 
     Raises:
         ConfigurationError: the run did not come far enough to be read.
@@ -70,6 +70,7 @@ def connect(lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = Tr
     _add_run(connection, lake, run_id, "", catalogue, figures=figures)
     connection.execute(_PATHS)
     _add_vocabulary(connection, lake, catalogue)
+    confine(connection, lake)
     return connection
 
 
@@ -83,6 +84,7 @@ def connect_two(lake: Lake, run_a: str, run_b: str, catalogue: Catalogue) -> duc
     for prefix, run_id in (("a_", run_a), ("b_", run_b)):
         _add_run(connection, lake, run_id, prefix, catalogue, figures=True)
     _add_vocabulary(connection, lake, catalogue)
+    confine(connection, lake)
     return connection
 
 

@@ -14,6 +14,7 @@ from schemas.names import Cohort, VerdictStatus
 from tasks.index.generations import Generations
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.lake.views import literal
 from tasks.report.values import NOTHING, shown_time
 
 MOST_RUNS = 10
@@ -144,7 +145,7 @@ def _quarantined(runs: Runs, run_id: str) -> tuple[int, int | None]:
 
 def _count(connection: duckdb.DuckDBPyConnection, files: list[Path], condition: str) -> int:
     query = f"SELECT count(*) FROM read_parquet($files, union_by_name = true) WHERE {condition}"  # noqa: S608
-    row = connection.execute(query, {"files": [str(file) for file in files]}).fetchone()
+    row = connection.execute(query, {"files": [literal(file) for file in files]}).fetchone()
     return int(row[0]) if row else 0
 
 

@@ -134,3 +134,23 @@ def test_a_duplicate_is_among_the_dropped_and_a_kept_document_is_not(lake: Lake)
         dropped = run_select(connection, "SELECT document_id FROM locations WHERE outcome = 'dropped'").to_pylist()
     assert dropped == [{"document_id": COPY}]
     assert ARTICLE not in str(dropped)
+
+
+@pytest.mark.parametrize("reader", ["read_text", "read_csv", "read_blob", "glob"])
+def test_files_outside_the_lake_cannot_be_read(lake: Lake, reader: str, tmp_path: Path) -> None:
+    outside = tmp_path / "secret.csv"
+    outside.write_text("a,b\n1,2\n", encoding="utf-8")
+    with (
+        connect(lake, NEW, load_catalogue(), figures=False) as connection,
+        pytest.raises(ConfigurationError, match="disabled by configuration"),
+    ):
+        run_select(connection, f"SELECT * FROM {reader}('{outside}')")
+
+
+def test_a_folder_named_like_a_pattern_is_read_as_it_is_named(tmp_path: Path) -> None:
+    odd = lake_by_hand(tmp_path / "lake [1]* it's?")
+    with connect(odd, NEW, load_catalogue()) as connection:
+        (row,) = run_select(connection, "SELECT count(*) AS n FROM documents").to_pylist()
+        assert row["n"] > 0
+        assert run_select(connection, "SELECT * FROM measures").num_rows > 0
+        assert run_select(connection, "SELECT * FROM figures").num_rows > 0
