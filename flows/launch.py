@@ -21,6 +21,7 @@ from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
 from tasks.run.preflight import check_before_running
+from tasks.run.registry import scorers
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ def open_context(configuration: Configuration, lake: Lake, progress: Progress, f
         configuration_digest=digest(configuration.model_dump(mode="json")),
         stage_bases={name.value: base for name, base in context.bases.items()},
         stage_settings=configuration.stages.model_dump(mode="json"),
+        scorers=scorers(),
     )
     return context
 

@@ -12,6 +12,7 @@ from flows.graph import SEGMENTS, Segment, evaluated_after
 from flows.session import session
 from schemas.names import StageName
 from schemas.verdict import Verdict
+from tasks.run.baselines import measure_baselines
 from tasks.run.context import BatchRef
 
 _OPTIONS: dict[str, Any] = {"validate_parameters": False, "persist_result": False}
@@ -49,6 +50,8 @@ def segment(run_id: str, part: Segment, batches: Sequence[BatchRef]) -> list[Bat
         session(run_id).built = tasks.build(run_id, through)
     elif StageName.FETCH in part.stages:
         session(run_id).close_scan(through)
+        for baseline in measure_baselines(session(run_id)):
+            get_run_logger().info("labels or scorers have changed: run %s was measured again by those of now", baseline)
     return through
 
 

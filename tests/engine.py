@@ -16,6 +16,7 @@ from tasks.embed.models import embedding_model
 from tasks.index.search import LanceView
 from tasks.lake.files import read_table
 from tasks.lake.layout import Lake
+from tasks.run.baselines import measure_baselines
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Silent
 from tasks.run.deduplicate import decide_corpus, sign_batch
@@ -85,6 +86,7 @@ def run_engine(configuration: Configuration | Path) -> EngineRun:
     for stage in (StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE):
         batches = [run_stage(context, stage, batch) for batch in batches]
     session.close_scan(batches)
+    measure_baselines(session)
     batches = decide_corpus(context, [sign_batch(context, batch) for batch in batches])
     for stage in (StageName.PII, StageName.CHUNK, StageName.METADATA, StageName.EMBED, StageName.INDEX):
         batches = [run_stage(context, stage, batch) for batch in batches]

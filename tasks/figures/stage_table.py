@@ -38,10 +38,11 @@ def stage_table(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue)
 
 
 def _baseline(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> dict[tuple[Any, ...], float | None]:
-    live = Runs(lake).manifest(run_id).get("baseline_run")
+    runs = Runs(lake)
+    live = runs.manifest(run_id).get("baseline_run")
     if live is None:
         return {}
-    figures = read_stage_figures(lake, live, stage, catalogue)
+    figures = read_stage_figures(lake, runs.measured_as(run_id, live), stage, catalogue)
     return {_place(figure): figure["value"] for figure in figures.to_pylist() if _shown(figure)}
 
 

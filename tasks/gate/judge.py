@@ -38,10 +38,10 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     connection = connect_run(lake, run_id)
     judged = {(rule.stage.value, rule.metric) for rule in rules}
     run = Measured(read_figures(lake, run_id, catalogue), judged_samples(connection, catalogue, judged))
-    live = _measured_run(lake, baseline, catalogue, judged)
+    live = _measured_run(lake, run_id, baseline, catalogue, judged)
     baselines = {"live": live}
     if anchor is not None:
-        baselines["anchor"] = live if anchor == baseline else _measured_run(lake, anchor, catalogue, judged)
+        baselines["anchor"] = live if anchor == baseline else _measured_run(lake, run_id, anchor, catalogue, judged)
 
     drift_rules = [rule for rule in rules if rule.kind == "drift"]
     values = None
@@ -98,17 +98,18 @@ def resolve_anchor(runs: Runs, name: str | None) -> str | None:
 
 
 def _measured_run(
-    lake: Lake, run_id: str | None, catalogue: Catalogue, judged: Collection[tuple[str, str]]
+    lake: Lake, run_id: str, baseline: str | None, catalogue: Catalogue, judged: Collection[tuple[str, str]]
 ) -> Measured | None:
-    if run_id is None:
+    if baseline is None:
         return None
-    if not (lake.run(run_id) / "locations.parquet").exists():
+    name = Runs(lake).measured_as(run_id, baseline)
+    if not (lake.run(name) / "locations.parquet").exists():
         raise RunError(
-            f"the records of run {run_id}, the baseline, are gone from {lake.runs}",
+            f"the records of run {baseline}, the baseline, are gone from {lake.runs}",
             remedy="restore the folder of that run, or roll back to a generation whose run is kept",
         )
-    with connect_run(lake, run_id) as connection:
-        return Measured(read_figures(lake, run_id, catalogue), judged_samples(connection, catalogue, judged))
+    with connect_run(lake, name) as connection:
+        return Measured(read_figures(lake, name, catalogue), judged_samples(connection, catalogue, judged))
 
 
 def _digest(value: Mapping[str, Any] | list[Any]) -> str:

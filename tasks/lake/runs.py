@@ -85,6 +85,10 @@ class Runs:
         """Stores the plan of a run."""
         write_table(plan.sort_by("document_id"), self.lake.run(run_id) / "plan.parquet", DOCUMENTS)
 
+    def measured_as(self, run_id: str, baseline: str) -> str:
+        """Under which name the measures of a run's baseline lie that were taken as those of the run were."""
+        return str(self.manifest(run_id).get("measured_as", {}).get(baseline, baseline))
+
     def locations(self, run_id: str) -> pa.Table:
         """Where each document's rows of each stage are, as this run saw it."""
         return read_table(self.lake.run(run_id) / "locations.parquet", LOCATIONS)

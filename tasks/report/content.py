@@ -10,6 +10,7 @@ import duckdb
 from schemas.names import Cohort, StageName
 from schemas.verdict import Finding, FindingOutcome, Verdict
 from tasks.figures.catalogue import Catalogue, Metric
+from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.report.queries import connect, run_query
@@ -120,7 +121,8 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
     with connect(lake, run_id, catalogue) as connection:
         verdict = read_verdict(lake, run_id)
         figures = _figures(connection)
-        baseline = _baseline_figures(lake, manifest.get("baseline_run"), catalogue)
+        live = manifest.get("baseline_run")
+        baseline = _baseline_figures(lake, runs.measured_as(run_id, live) if live else None, catalogue)
         outcomes = _outcomes(verdict.reasons)
         cells = _Cells(catalogue, baseline, outcomes)
         classes = tuple(sorted({f["doc_class"] for f in figures if f["doc_class"] is not None}))
@@ -205,8 +207,7 @@ def _figures(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 def _baseline_figures(lake: Lake, run_id: str | None, catalogue: Catalogue) -> dict[tuple[Any, ...], float | None]:
     if run_id is None or not (lake.run(run_id) / "locations.parquet").exists():
         return {}
-    with connect(lake, run_id, catalogue) as connection:
-        return {_place(figure): figure["value"] for figure in _figures(connection)}
+    return {_place(figure): figure["value"] for figure in read_figures(lake, run_id, catalogue).to_pylist()}
 
 
 def _place(figure: dict[str, Any]) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tasks.gold.gold_set import bind, read_gold_set, unbound
+from tasks.gold.gold_set import GoldSet, bind, read_gold_set, unbound
 from tasks.gold.labels import NO_LABELS, Labels
 from tasks.gold.table import LABELS, from_table, to_table
 from tasks.lake.files import read_table, write_table
@@ -20,7 +20,8 @@ def bind_labels(folders: Sequence[Path], plan: pa.Table, lake: Lake) -> tuple[La
 
     Returns:
         The labels, and what the manifest records of them: `gold_digest` (null without labels), `gold_sets`,
-        `labels_unbound` (labels that name no document of the run, by set and kind).
+        `gold_source` (a digest of the sets as read), `labels_unbound` (labels that name no document of the run, by
+        set and kind).
 
     Raises:
         ConfigurationError: a gold set is wrong.
@@ -29,6 +30,7 @@ def bind_labels(folders: Sequence[Path], plan: pa.Table, lake: Lake) -> tuple[La
     labels = bind(gold_sets, plan)
     facts: dict[str, Any] = {
         "gold_sets": [gold_set.version for gold_set in gold_sets],
+        "gold_source": _source(gold_sets),
         "labels_unbound": {
             f"{version} {kind}": count for (version, kind), count in sorted(unbound(gold_sets, plan).items())
         },
@@ -49,6 +51,11 @@ def stored_labels(lake: Lake, digest: str | None, plan: pa.Table) -> Labels:
     if digest is None:
         return NO_LABELS
     return from_table(read_table(lake.gold / f"{digest}.parquet", LABELS), plan)
+
+
+def _source(gold_sets: Sequence[GoldSet]) -> str:
+    manifests = sorted(gold_set.manifest.model_dump_json() for gold_set in gold_sets)
+    return hashlib.sha256(json.dumps(manifests).encode()).hexdigest()[:32]
 
 
 def _digest(table: pa.Table) -> str:

@@ -39,3 +39,8 @@ STAGES: Mapping[StageName, Stage[Any]] = MappingProxyType(
 
 PREVIOUS: Mapping[StageName, StageName] = MappingProxyType(dict(zip(list(StageName)[1:], StageName, strict=False)))
 """The stage before each one."""
+
+
+def scorers() -> dict[str, int]:
+    """The scorer version of every stage: two runs are measured alike where these and the labels are the same."""
+    return {str(name): stage.scorer_version for name, stage in STAGES.items()}

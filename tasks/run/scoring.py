@@ -152,7 +152,8 @@ def _flush(
         return
     stage = STAGES[name]
     number = collected[0].batch
-    path = _unused(context.lake.measures(name) / f"{context.run_id}-{number:05d}.parquet")
+    stem = f"{context.run_id}-{number:05d}".replace("/", "-")
+    path = _unused(context.lake.measures(name) / f"{stem}.parquet")
     write_table(concat_rows([part.rows for part in collected]), path, MEASURES)
     file = context.relative(path)
     entries: list[dict[str, Any]] = []

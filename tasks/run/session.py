@@ -77,7 +77,7 @@ class Session:
         plan = pa.concat_tables([batch.read_documents() for batch in batches] + [deleted])
         self.runs.write_plan(self.context.run_id, plan)
         labels, gold = bind_labels(self.context.configuration.gold, plan, self.context.lake)
-        self._labels = labels
+        self.use(labels)
         self.runs.update(self.context.run_id, scan_finished_at=_now(), **gold)
 
     @property
@@ -89,12 +89,17 @@ class Session:
             self._labels = stored_labels(self.context.lake, manifest.get("gold_digest"), plan)
         return self._labels
 
+    def use(self, labels: Labels) -> None:
+        """Scores by these labels from here on."""
+        self._labels = labels
+
     def evaluate(self, stage: StageName, batches: Sequence[BatchRef]) -> list[dict[str, Any]]:
         """Scores a stage, writes its facts, and returns its table for people: a row per measure and class."""
-        self._score(stage, batches, anew=False)
+        self.score(stage, batches)
         return stage_table(self.context.lake, self.context.run_id, stage, self.catalogue)
 
-    def _score(self, stage: StageName, batches: Sequence[BatchRef], *, anew: bool) -> None:
+    def score(self, stage: StageName, batches: Sequence[BatchRef], *, anew: bool = False) -> None:
+        """Scores what a stage made and is not scored yet (`anew`: all of it), makes its facts and its figures."""
         score_documents(self.context, stage, batches, self.labels, anew=anew)
         plan = self.runs.plan(self.context.run_id)
         manifest = self.runs.manifest(self.context.run_id)
@@ -171,9 +176,11 @@ class Session:
 
     def rescore(self, stage: StageName) -> Rescored:
         """Scores a stage of a finished run anew and says what came out."""
-        self._score(stage, batches := self.batches(), anew=True)
+        self.score(stage, batches := self.batches(), anew=True)
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
+        told = self.runs.manifest(self.context.run_id).get("scorers") or {}
+        self.runs.update(self.context.run_id, scorers=told | {str(stage): STAGES[stage].scorer_version})
         measured = stage_measures(self.context.lake, self.context.run_id, stage, locations)
         return Rescored(measured.num_rows, table_digest(measured))
 
@@ -199,6 +206,13 @@ class Session:
             }
             made.append(BatchRef(number, path, stages))
         return made
+
+    def index_is_kept(self) -> bool:
+        """Whether the generation that this run's index facts were read from can still be opened."""
+        try:
+            return self._index_under_test(self.runs.manifest(self.context.run_id)) is not None
+        except RunError:
+            return False
 
     def _index_under_test(self, manifest: dict[str, Any]) -> LanceView | None:
         recorded = asdict(self.built.generation) if self.built else manifest.get("candidate")

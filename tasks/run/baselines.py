@@ -1,0 +1,78 @@
+"""Baselines measured as the run is: where labels or scorers have changed since, by the labels and scorers of now."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from schemas.documents import LOCATIONS
+from schemas.names import StageName
+from tasks.gate.judge import resolve_anchor
+from tasks.lake.files import write_table
+from tasks.run.configuration import StagesSettings
+from tasks.run.facts import all_locations
+from tasks.run.labels import bind_labels
+from tasks.run.registry import STAGES, scorers
+from tasks.run.session import Session
+
+_KEPT = ("manifest.json", "plan.parquet", "batches", "progress")
+
+
+def measure_baselines(session: Session) -> list[str]:
+    """Scores the stored outputs of live and of the anchor again where this run is not measured as they were.
+
+    To be called once the scan is closed. Runs no stage, and leaves the baseline's own records alone: what it measures
+    lies in the folder of this run, and the manifest says under `measured_as` where. A baseline whose settings or
+    records this version cannot read stays as it was measured, so that the gate finds it not comparable.
+
+    Returns:
+        The runs that were scored again.
+    """
+    context, runs = session.context, session.runs
+    manifest = runs.manifest(context.run_id)
+    live: str | None = manifest.get("baseline_run")
+    anchor = resolve_anchor(runs, context.configuration.gate.anchor)
+    measured_as: dict[str, str] = {}
+    for baseline in sorted({name for name in (live, anchor) if name is not None}):
+        before = runs.manifest(baseline)
+        if (before.get("gold_source"), before.get("scorers")) == (manifest.get("gold_source"), scorers()):
+            continue
+        try:
+            stages = StagesSettings.model_validate(before["stage_settings"])
+        except (KeyError, ValidationError):
+            continue
+        if (context.lake.run(baseline) / "locations.parquet").exists():
+            measured_as[baseline] = f"{context.run_id}/{baseline}"
+            _score_again(session, baseline, measured_as[baseline], stages)
+    if measured_as:
+        runs.update(context.run_id, measured_as=measured_as)
+    return sorted(measured_as)
+
+
+def _score_again(session: Session, baseline: str, name: str, stages: StagesSettings) -> None:
+    context = session.context
+    configuration = context.configuration.model_copy(update={"stages": stages})
+    copy = Session(replace(context, run_id=name, configuration=configuration))
+    for part in _KEPT:
+        _copy(context.lake.run(baseline) / part, context.lake.run(name) / part)
+    labels, gold = bind_labels(configuration.gold, copy.runs.plan(name), context.lake)
+    copy.runs.update(name, **gold, scorers=scorers())
+    copy.use(labels)
+    batches, index_is_kept = copy.batches(), copy.index_is_kept()
+    for stage in StageName:
+        if STAGES[stage].reads_index and not index_is_kept:
+            for part in (f"scored/{stage}", f"facts/{stage}.parquet"):
+                _copy(context.lake.run(baseline) / part, context.lake.run(name) / part)
+        else:
+            copy.score(stage, batches)
+    locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
+    write_table(locations, context.lake.run(name) / "locations.parquet", LOCATIONS)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    elif source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)

@@ -1,0 +1,78 @@
+"""Where labels or scorers changed since live was measured, live is measured again by those of now."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.names import StageName
+from tasks.figures.stored import read_stage_figures
+from tasks.gold.gold_set import write_gold_set
+from tasks.run.configuration import Configuration, parse_configuration
+from tests.engine import EngineRun, run_engine
+
+TEXT = "The sluice opens at three metres."
+
+
+@pytest.fixture
+def configuration(tmp_path: Path) -> Configuration:
+    """One note, and a gold set beside it."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "note.txt").write_text(TEXT, encoding="utf-8")
+    data = {"lake": "lake", "sources": [{"name": "notes", "type": "files", "root": "in"}], "gold": ["gold"]}
+    label(tmp_path, "1", TEXT)
+    return parse_configuration(data, tmp_path / "corpusgate.yaml")
+
+
+def label(folder: Path, version: str, text: str) -> None:
+    """Writes the gold set anew with this reference text of the note."""
+    sha = hashlib.sha256(TEXT.encode()).hexdigest()
+    row = {"document": "notes:note.txt", "content_sha": sha, "label": {"text": text}}
+    write_gold_set(folder / "gold", "notes", version, {"text": [row]})
+
+
+def cer(run: EngineRun, name: str) -> float:
+    """The headline character error rate of a run, as it was measured under this name."""
+    session = run.session
+    figures = read_stage_figures(session.context.lake, name, StageName.PARSE, session.catalogue).to_pylist()
+    (value,) = (f["value"] for f in figures if f["metric"] == "cer" and f["doc_class"] == f["cohort"] == f["slice_key"])
+    return float(value)
+
+
+def stored(run: EngineRun) -> dict[str, str]:
+    """What lies in a run's folder, by path, as digests."""
+    folder = run.session.context.folder
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def measured_as(run: EngineRun) -> dict[str, str]:
+    """What the manifest says of baselines that were measured again."""
+    manifest: dict[str, Any] = json.loads((run.session.context.folder / "manifest.json").read_text(encoding="utf-8"))
+    return dict(manifest.get("measured_as", {}))
+
+
+def test_other_labels_are_applied_to_live_as_well(configuration: Configuration, tmp_path: Path) -> None:
+    first = run_engine(configuration)
+    before = stored(first)
+    label(tmp_path, "2", TEXT.replace("three", "seven"))
+    second = run_engine(configuration)
+    live = first.session.context.run_id
+    name = second.session.runs.measured_as(second.session.context.run_id, live)
+    assert measured_as(second) == {live: name} != {live: live}
+    # "three" against "seven": four of 33 characters differ, the fourth is an e in both.
+    assert cer(second, name) == pytest.approx(4 / 33) == cer(second, second.session.context.run_id)
+    assert cer(first, live) == 0
+    assert stored(first) == before
+
+
+def test_the_same_labels_and_scorers_need_nothing(configuration: Configuration) -> None:
+    run_engine(configuration)
+    second = run_engine(configuration)
+    assert measured_as(second) == {}
+    assert [path.name for path in second.session.context.folder.iterdir() if path.name.startswith("2")] == []
