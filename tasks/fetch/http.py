@@ -18,11 +18,14 @@ import httpx
 
 from tasks.errors import DocumentError
 from tasks.fetch.local import too_large
+from tasks.fetch.manners import PACE, Robots, disallowed
 from tasks.fetch.settings import FetchSettings
 
 _RETRIED = frozenset({408, 425, 429})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WITH_BODY = frozenset({200, 203})
+_ROBOTS_BYTES = 512_000
+"""As much of a robots.txt is read; RFC 9309 (2.5) asks for 500 KiB at least."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -43,6 +46,7 @@ class HttpFetcher:
 
     def __init__(self, settings: FetchSettings) -> None:
         self._settings = settings
+        self._robots = Robots(lambda url: self.get(url, robots=False, cut_at=_ROBOTS_BYTES).data or b"")
         self._client = httpx.Client(
             transport=_CheckedTransport(settings),
             timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),
@@ -59,19 +63,31 @@ class HttpFetcher:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def get(self, url: str, etag: str | None = None, last_modified: str | None = None) -> Answer:
+    def get(
+        self,
+        url: str,
+        etag: str | None = None,
+        last_modified: str | None = None,
+        *,
+        robots: bool = True,
+        cut_at: int | None = None,
+    ) -> Answer:
         """The document at this URL, or 304 if it is still the one with this etag or time of modification.
+
+        `robots` says whether the server's robots.txt decides. Of a body longer than `cut_at` only that much is read.
 
         Raises:
             DocumentError: `not_found`, `gone`, `http_client_error`, `too_large`, `too_many_redirects`,
-                `address_refused`, `bad_redirect`; transient: `http_server_error`, `timeout`, `unreachable`.
+                `address_refused`, `bad_redirect`, `robots_disallowed`; transient: `http_server_error`, `timeout`,
+                `unreachable`.
         """
+        robots = robots and self._settings.robots == "obey"
         conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
         headers = {name: value for name, value in conditions.items() if value}
         for attempt in range(self._settings.retries + 1):
             wait: float | None = None
             try:
-                return self._attempt(url, headers)
+                return self._attempt(url, headers, robots, cut_at)
             except _TryAgainError as again:
                 failure, wait = again.failure, again.wait
             except httpx.TimeoutException as error:
@@ -80,18 +96,23 @@ class HttpFetcher:
                 failure = _transient("unreachable", f"the connection failed ({type(error).__name__})")
             if attempt == self._settings.retries:
                 break
-            wait = self._settings.backoff_seconds * 2**attempt if wait is None else wait
-            time.sleep(min(wait, self._settings.max_wait_seconds))
+            asked, most = wait is not None, self._settings.max_wait_seconds
+            wait = min(self._settings.backoff_seconds * 2**attempt if wait is None else wait, most)
+            if asked:
+                PACE.hold(url, wait)  # for every request to this host: the next one waits for its turn
+            else:
+                time.sleep(wait)
         raise failure
 
-    def _attempt(self, url: str, headers: Mapping[str, str]) -> Answer:
+    def _attempt(self, url: str, headers: Mapping[str, str], robots: bool, cut_at: int | None) -> Answer:
         deadline = time.monotonic() + self._settings.total_seconds
         current = httpx.URL(url)
         for _ in range(self._settings.max_redirects + 1):
+            deadline += self._admit(str(current), robots)
             # The address is checked where the connection is made, so every hop passes the check.
             with self._client.stream("GET", current, headers=dict(headers)) as response:
                 if response.status_code not in _REDIRECTS:
-                    return self._answer(response, deadline, conditional=bool(headers))
+                    return self._answer(response, deadline, cut_at, conditional=bool(headers))
                 current = _next_hop(current, response)
             self._check(deadline)
         raise DocumentError(
@@ -100,11 +121,27 @@ class HttpFetcher:
             remedy="open the URL in a browser and put the final address into the source",
         )
 
-    def _answer(self, response: httpx.Response, deadline: float, *, conditional: bool) -> Answer:
+    def _admit(self, url: str, robots: bool) -> float:
+        """Waits until the URL may be asked for; returns for how long.
+
+        Raises:
+            DocumentError: its server's robots.txt forbids it, or could not be had.
+        """
+        started = time.monotonic()
+        gap = self._settings.seconds_between_requests
+        if robots:
+            rules, agent = self._robots.rules(url), self._settings.user_agent
+            if not rules.allows(agent, url):
+                raise disallowed()
+            gap = max(gap, min(rules.delay(agent), self._settings.max_crawl_delay_seconds))
+        PACE.wait(url, gap)
+        return time.monotonic() - started
+
+    def _answer(self, response: httpx.Response, deadline: float, cut_at: int | None, *, conditional: bool) -> Answer:
         status = response.status_code
         data: bytes | None = None
         if status in _WITH_BODY:
-            data = self._body(response, deadline)
+            data = self._body(response, deadline, cut_at)
         elif not (status == httpx.codes.NOT_MODIFIED and conditional):
             raise _refusal(response)
         headers = response.headers
@@ -113,10 +150,12 @@ class HttpFetcher:
             _commit_time(headers),
         )  # fmt: skip
 
-    def _body(self, response: httpx.Response, deadline: float) -> bytes:
+    def _body(self, response: httpx.Response, deadline: float, cut_at: int | None) -> bytes:
         data = bytearray()
         for part in response.iter_bytes():
             data += part
+            if cut_at is not None and len(data) >= cut_at:
+                break
             if len(data) > self._settings.max_bytes:
                 raise too_large(self._settings.max_bytes)
             self._check(deadline)

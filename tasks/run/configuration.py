@@ -12,8 +12,9 @@ from tasks.chunk.settings import ChunkSettings
 from tasks.dedup.settings import DedupSettings
 from tasks.embed.settings import EmbedSettings
 from tasks.errors import ConfigurationError
-from tasks.fetch.listing import FileSource, Source, takes_in
+from tasks.fetch.folders import takes_in
 from tasks.fetch.settings import FetchSettings
+from tasks.fetch.sources import FolderSource, FsspecSource, Source
 from tasks.gate.settings import GateSettings
 from tasks.index.settings import IndexSettings
 from tasks.language.settings import LanguageSettings
@@ -157,7 +158,8 @@ def _check_lake(configuration: Configuration, path: Path) -> None:
             f"{path}: the path of the lake holds a control character: {str(lake)!r}", remedy="correct `lake`"
         )
     for source in configuration.sources:
-        if isinstance(source, FileSource) and takes_in(source, lake):
+        folder = _folder_of(source)
+        if folder is not None and takes_in(folder, lake):
             raise ConfigurationError(
                 f"{path}: the lake {lake} lies in the folder of source {source.name!r}, so that every run would ingest "
                 f"what the run before wrote",
@@ -165,9 +167,19 @@ def _check_lake(configuration: Configuration, path: Path) -> None:
             )
 
 
+def _folder_of(source: Source) -> FolderSource | None:
+    """The folder on this machine that a source lists; null where it lists none."""
+    if isinstance(source, FsspecSource):
+        protocol, _, path = source.url.rpartition("://")
+        if protocol not in ("", "file", "local") or "::" in source.url:
+            return None
+        return FolderSource(name=source.name, root=Path(path), include=source.include, exclude=source.exclude)
+    return source if isinstance(source, FolderSource) else None
+
+
 def _hint(problem: Any) -> str:
     if problem["type"] == "union_tag_not_found":
-        return "; write `type: files` or `type: http`"
+        return "; write `type: files`, `http`, `fsspec`, `records` or `warc`"
     if problem["type"] != "extra_forbidden":
         given = problem.get("input")
         return f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""

@@ -20,7 +20,7 @@ class Reply:
 
 
 class Site:
-    """Replies by path, in order, the last one for ever; and the requests that came."""
+    """Replies by path, in order, the last one for ever, else 404; and the requests that came."""
 
     def __init__(self) -> None:
         self.replies: dict[str, list[Reply]] = {}
@@ -43,7 +43,7 @@ def serving() -> Iterator[Site]:
 
         def do_GET(self) -> None:
             site.requests[self.path].append({name.lower(): value for name, value in self.headers.items()})
-            replies = site.replies[self.path]
+            replies = site.replies.get(self.path, [Reply(status=404)])
             reply = replies.pop(0) if len(replies) > 1 else replies[0]
             stopped.wait(reply.delay)
             self.send_response_only(reply.status)

@@ -78,8 +78,11 @@ def test_a_source_name_can_be_told_from_the_path_behind_it(tmp_path: Path, name:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"sources": [{"name": "s", "root": "documents"}]}, "write `type: files` or `type: http`"),
-        ({"sources": [{"name": "s", "type": "http"}]}, "needs `urls` or `urls_file`"),
+        (
+            {"sources": [{"name": "s", "root": "documents"}]},
+            "write `type: files`, `http`, `fsspec`, `records` or `warc`",
+        ),
+        ({"sources": [{"name": "s", "type": "http"}]}, "needs `urls`, `urls_file` or `sitemaps`"),
         ({"lake": "la\nke"}, "control character"),
         ({"stages": {"pii": {"thresholds": {"PERSON": 85}}}}, "less than or equal to 1"),
         ({"gate": {"rules": [CEILING | {"threshold": float("nan")}]}}, "finite"),
