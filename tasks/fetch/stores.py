@@ -4,6 +4,7 @@ Keys and endpoints come from the environment (fsspec's own variables and those o
 configuration. What a store raises is named by its class alone: its text may quote a key.
 """
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -94,7 +95,8 @@ def _below(source: FsspecSource, parts: tuple[str, ...]) -> str:
 
 
 def _leads_out(parts: tuple[str, ...]) -> bool:
-    return any(part in ("", ".", "..") or "\\" in part or "\x00" in part for part in parts) or ":" in parts[0][:2]
+    name = "/".join(parts)
+    return ".." in re.split(r"[/\\]", name) or re.match(r"[/\\]|[A-Za-z]:[/\\]", name) is not None
 
 
 def _list_members(source: FsspecSource, outer: str, settings: FetchSettings) -> Iterator[Listed]:

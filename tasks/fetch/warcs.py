@@ -137,7 +137,7 @@ def _content(record: Any, max_bytes: int) -> Iterator[bytes]:
 def _whole(records: Any) -> Iterator[Any]:
     try:
         yield from records
-    except (ArchiveLoadFailed, ValueError, EOFError, zlib.error, UnicodeError) as error:
+    except (ArchiveLoadFailed, ValueError, EOFError, AttributeError, TypeError, LookupError, zlib.error) as error:
         raise _corrupt(f"it cannot be read as WARC from byte {records.offset:,} on ({type(error).__name__})") from error
 
 
