@@ -18,7 +18,7 @@ import httpx
 
 from tasks.errors import DocumentError
 from tasks.fetch.local import too_large
-from tasks.fetch.manners import PACE, Robots, disallowed
+from tasks.fetch.manners import PACE, ROBOTS, disallowed
 from tasks.fetch.settings import FetchSettings
 
 _RETRIED = frozenset({408, 425, 429})
@@ -46,7 +46,6 @@ class HttpFetcher:
 
     def __init__(self, settings: FetchSettings) -> None:
         self._settings = settings
-        self._robots = Robots(lambda url: self.get(url, robots=False, cut_at=_ROBOTS_BYTES).data or b"")
         self._client = httpx.Client(
             transport=_CheckedTransport(settings),
             timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),
@@ -130,12 +129,15 @@ class HttpFetcher:
         started = time.monotonic()
         gap = self._settings.seconds_between_requests
         if robots:
-            rules, agent = self._robots.rules(url), self._settings.user_agent
+            rules, agent = ROBOTS.rules(url, self._load_robots), self._settings.user_agent
             if not rules.allows(agent, url):
                 raise disallowed()
             gap = max(gap, min(rules.delay(agent), self._settings.max_crawl_delay_seconds))
         PACE.wait(url, gap)
         return time.monotonic() - started
+
+    def _load_robots(self, url: str) -> bytes:
+        return self.get(url, robots=False, cut_at=_ROBOTS_BYTES).data or b""
 
     def _answer(self, response: httpx.Response, deadline: float, cut_at: int | None, *, conditional: bool) -> Answer:
         status = response.status_code

@@ -16,6 +16,7 @@ Loader: TypeAlias = Callable[[str], bytes]
 
 _UNAVAILABLE = frozenset({"not_found", "gone", "http_client_error", "too_many_redirects", "bad_redirect"})
 """Answers after which RFC 9309 (2.3.1.3) lets a crawler read everything; others forbid it for now."""
+_KEPT_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,18 @@ class Rules:
 
 
 class Robots:
-    """The robots.txt of each server, asked for once. Safe to use from several threads."""
+    """The robots.txt of each server, asked for once in a while. Safe to use from several threads."""
 
-    def __init__(self, load: Loader) -> None:
-        self._load = load
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[str, Future[Rules]] = {}
+        self._known: dict[str, tuple[float, Future[Rules]]] = {}
 
-    def rules(self, url: str) -> Rules:
+    def forget(self) -> None:
+        """From here on every server is asked anew."""
+        with self._lock:
+            self._known.clear()
+
+    def rules(self, url: str, load: Loader) -> Rules:
         """The rules of the URL's server.
 
         Raises:
@@ -54,27 +59,32 @@ class Robots:
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         with self._lock:
-            known = self._known.get(origin)
-            mine = known is None
-            future = self._known.setdefault(origin, Future())
+            asked, future = self._known.get(origin, (0.0, None))
+            mine = future is None or time.monotonic() > asked + _KEPT_SECONDS
+            if future is None or mine:
+                future = Future()
+                self._known[origin] = time.monotonic(), future
         if mine:
             try:
-                future.set_result(self._read(origin))
+                future.set_result(_read(origin, load))
             except BaseException as error:
+                with self._lock:
+                    self._known.pop(origin, None)  # whoever comes next may have more luck
                 future.set_exception(error)
                 raise
         return future.result()
 
-    def _read(self, origin: str) -> Rules:
-        try:
-            data = self._load(f"{origin}/robots.txt")
-        except DocumentError as error:
-            if error.error_class in _UNAVAILABLE:
-                return Rules(None)
-            raise
-        parser = RobotFileParser()
-        parser.parse(data.decode("utf-8-sig", "replace").splitlines())
-        return Rules(parser)
+
+def _read(origin: str, load: Loader) -> Rules:
+    try:
+        data = load(f"{origin}/robots.txt")
+    except DocumentError as error:
+        if error.error_class in _UNAVAILABLE:
+            return Rules(None)
+        raise
+    parser = RobotFileParser()
+    parser.parse(data.decode("utf-8-sig", "replace").splitlines())
+    return Rules(parser)
 
 
 class Pace:
@@ -106,6 +116,8 @@ class Pace:
 
 
 PACE = Pace()
+ROBOTS = Robots()
+"""Both are shared by all batches of this process."""
 
 
 def disallowed() -> DocumentError:

@@ -15,6 +15,7 @@ from tasks.documents.cage import Cage, Job
 from tasks.errors import ConfigurationError, DocumentError
 from tasks.fetch.http import HttpFetcher
 from tasks.fetch.listed import Listed, Skips, cannot_list
+from tasks.fetch.manners import ROBOTS
 from tasks.fetch.settings import FetchSettings
 from tasks.fetch.sitemaps import lastmod
 from tasks.fetch.sources import HttpSource
@@ -31,6 +32,7 @@ def list_urls(source: HttpSource, settings: FetchSettings, skips: Skips) -> Iter
     Raises:
         ConfigurationError: an entry is no URL, or the file of URLs or a sitemap cannot be read.
     """
+    ROBOTS.forget()
     seen: set[str] = set()
     for url, place in _given(source):
         uri = canonical_url(url)
