@@ -16,9 +16,9 @@ from typing import Annotated, Literal, TypeAlias
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tasks.documents.sniff import declared_type
 from tasks.errors import ConfigurationError
 from tasks.fetch.local import portable_name
-from tasks.fetch.sniff import declared_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DEFAULT_PORTS = {"http": 80, "https": 443}

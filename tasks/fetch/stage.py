@@ -10,12 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 from schemas.names import StageName
 from schemas.stages import FETCH
+from tasks.documents.sniff import declared_type, sniff
 from tasks.errors import DocumentError
 from tasks.fetch.evaluator import evaluate, facts
 from tasks.fetch.http import HttpFetcher
 from tasks.fetch.local import read_file
 from tasks.fetch.settings import FetchSettings
-from tasks.fetch.sniff import declared_type, sniff
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, documents_loop
 
 

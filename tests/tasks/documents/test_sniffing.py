@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.fetch.sniff import BINARY, DOCX, HTML, MARKDOWN, PDF, PLAIN, XLSX, XML, ZIP, sniff, types_agree
+from tasks.documents.sniff import BINARY, DOCX, HTML, MARKDOWN, PDF, PLAIN, XLSX, XML, ZIP, sniff, types_agree
 
 
 def archive(*names: str) -> bytes:
