@@ -121,7 +121,7 @@ def fingerprint(_: FetchSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.FETCH,
-    version=1,
+    version=2,
     reads=(),
     writes=FETCH,
     settings=FetchSettings,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
+from tasks.documents.sniff import CSV, DOC, DOCX, ENCRYPTED_OFFICE, PPT, PPTX, TSV, XLS, XLSX
 from tasks.errors import ConfigurationError, DocumentError
 
 
@@ -38,6 +39,29 @@ class Format:
         return next(iter(self.backends))
 
 
+def _docling(function: str, *readers: str) -> Backend:
+    return Backend(f"tasks.parse.office:{function}", ("docling-slim", "docling-core", "lxml", *readers))
+
+
+_OLD_OFFICE = "save it in the format that followed (LibreOffice: soffice --convert-to {} FILE) and ingest that"
+_REFUSED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        DOC: ("unsupported_type", "there is no parser for the old Word format (.doc)", _OLD_OFFICE.format("docx")),
+        XLS: ("unsupported_type", "there is no parser for the old Excel format (.xls)", _OLD_OFFICE.format("xlsx")),
+        PPT: (
+            "unsupported_type",
+            "there is no parser for the old PowerPoint format (.ppt)",
+            _OLD_OFFICE.format("pptx"),
+        ),
+        ENCRYPTED_OFFICE: (
+            "encrypted",
+            "the Office file needs a password to be read",
+            "remove the password and replace the file in the source",
+        ),
+    }
+)
+"""Media types that are known and not read: error class, cause, remedy."""
+
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         "pdf": Format(("application/pdf",), {"pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",))}),
@@ -53,6 +77,10 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 )
             },
         ),
+        "docx": Format((DOCX,), {"docling": _docling("parse_docx", "python-docx")}),
+        "pptx": Format((PPTX,), {"docling": _docling("parse_pptx", "python-pptx")}),
+        "xlsx": Format((XLSX,), {"docling": _docling("parse_xlsx", "openpyxl")}),
+        "csv": Format((CSV, TSV), {"docling": _docling("parse_csv", "charset-normalizer")}),
         "text": Format(("text/plain",), {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))}),
     }
 )
@@ -77,11 +105,14 @@ def backend_of(media_type: str, choices: Mapping[str, str]) -> Backend:
     """The backend that reads files of a media type.
 
     Raises:
-        DocumentError: `unsupported_type`.
+        DocumentError: `unsupported_type`, `encrypted`.
     """
     for name, kind in FORMATS.items():
         if media_type in kind.media_types:
             return kind.backends[choices[name]]
+    if media_type in _REFUSED:
+        error_class, cause, remedy = _REFUSED[media_type]
+        raise DocumentError(error_class, cause, remedy=remedy)
     raise DocumentError(
         "unsupported_type",
         f"there is no parser for {media_type}; there are parsers for {_names(FORMATS)}",

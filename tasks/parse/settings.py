@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from tasks.documents.archives import ContainerLimits
 from tasks.documents.cage import CageLimits
 from tasks.parse.backends import FORMATS, chosen_backends
 from tasks.stage import StageSettings
@@ -36,6 +37,9 @@ class ParseSettings(StageSettings):
         ge=1,
         description="A document with more text is quarantined: the stages that follow hold a document's text whole, "
         "and a language model takes minutes for ten million characters.",
+    )
+    containers: ContainerLimits = Field(
+        default_factory=lambda: ContainerLimits(), description="What files that hold other files may hold."
     )
     limits: CageLimits = Field(
         default_factory=lambda: CageLimits(),
