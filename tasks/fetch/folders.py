@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tasks.documents.sniff import declared_type
 from tasks.fetch.listed import Listed, cannot_list
 from tasks.fetch.local import portable_name
-from tasks.fetch.sniff import declared_type
 from tasks.fetch.sources import FolderSource
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

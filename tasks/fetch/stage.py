@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from schemas.names import StageName
 from schemas.stages import FETCH
+from tasks.documents.sniff import declared_type, sniff
 from tasks.errors import DocumentError
 from tasks.fetch.containers import Taken, take
 from tasks.fetch.evaluator import evaluate, facts
@@ -20,7 +21,6 @@ from tasks.fetch.http import HttpFetcher
 from tasks.fetch.local import read_file
 from tasks.fetch.places import Part, Place, Refused, StoreObject, place_of
 from tasks.fetch.settings import FetchSettings
-from tasks.fetch.sniff import declared_type, sniff
 from tasks.fetch.stores import read_object
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, documents_loop
 
@@ -171,7 +171,7 @@ def fingerprint(_: FetchSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.FETCH,
-    version=1,
+    version=2,
     reads=(),
     writes=FETCH,
     settings=FetchSettings,

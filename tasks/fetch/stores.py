@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import IO, Any
 
+from tasks.documents.sniff import declared_type
 from tasks.errors import ConfigurationError, DocumentError
 from tasks.fetch.containers import scan
 from tasks.fetch.folders import Patterns
@@ -18,7 +19,6 @@ from tasks.fetch.listed import Listed, cannot_list
 from tasks.fetch.local import portable_name, too_large
 from tasks.fetch.places import Part, PartKind, Refused, StoreObject, locator_of
 from tasks.fetch.settings import FetchSettings
-from tasks.fetch.sniff import declared_type
 from tasks.fetch.sources import FsspecSource
 
 _CLOUD = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl"}

@@ -9,7 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.fetch.sniff import BINARY, DOCX, HTML, MARKDOWN, PDF, PLAIN, XLSX, XML, ZIP, sniff, types_agree
+from tasks.documents.sniff import (
+    BINARY,
+    CSV,
+    DOC,
+    DOCX,
+    EMAIL,
+    ENCRYPTED_OFFICE,
+    HTML,
+    MARKDOWN,
+    PDF,
+    PLAIN,
+    XLSX,
+    XML,
+    ZIP,
+    sniff,
+    types_agree,
+)
 
 
 def archive(*names: str) -> bytes:
@@ -23,6 +39,8 @@ def archive(*names: str) -> bytes:
 WORD = archive("[Content_Types].xml", "word/document.xml")
 TEXT = "The pump is serviced once a year. Größe: 5 µm.\n"
 BINARY_JUNK = bytes(range(256)) * 3
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +76,15 @@ BINARY_JUNK = bytes(range(256)) * 3
         (gzip.compress(b"<html>", mtime=0), HTML, "application/gzip"),
         (WORD, None, DOCX),
         (WORD[:-30], DOCX, DOCX),
+        (b"a,b\n1,2\n", CSV, CSV),
+        (b"a,b\n1,2\n", None, PLAIN),
+        (b"<html><p>an error page</p>", CSV, HTML),
+        (b"Return-Path: <a@example.org>\r\nFrom: a@example.org\r\nSubject: x\r\n\r\nHello", None, EMAIL),
+        (b"From: a@example.org\nTo: b@example.org\nDate: Monday\n\nA letter that was typed.", None, PLAIN),
+        (b"Subject: x\n\nHello", EMAIL, EMAIL),
+        (b"Dear Ann,\n\nthis is no message.", EMAIL, PLAIN),
+        (OLE + "WordDocument".encode("utf-16-le"), None, DOC),
+        (OLE + "EncryptedPackage".encode("utf-16-le"), DOCX, ENCRYPTED_OFFICE),
         (archive("[Content_Types].xml", "xl/workbook.xml"), ZIP, XLSX),
         (archive("readme.txt", "old/word/x"), DOCX, ZIP),
         (b"PK\x03\x04 not an archive", DOCX, ZIP),
