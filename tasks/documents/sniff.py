@@ -20,6 +20,7 @@ XLSX = _OOXML + "spreadsheetml.sheet"
 PPTX = _OOXML + "presentationml.presentation"
 CSV = "text/csv"
 TSV = "text/tab-separated-values"
+JSON = "application/json"
 ODT = "application/vnd.oasis.opendocument.text"
 RTF = "application/rtf"
 EPUB = "application/epub+zip"
@@ -47,7 +48,7 @@ SUFFIX_TYPES: Mapping[str, str] = MappingProxyType(
         ".csv": CSV,
         ".tsv": TSV,
         ".tab": TSV,
-        ".json": "application/json",
+        ".json": JSON,
         ".xml": XML,
         ".svg": "image/svg+xml",
         ".rtf": RTF,
@@ -56,9 +57,16 @@ SUFFIX_TYPES: Mapping[str, str] = MappingProxyType(
         ".ppt": PPT,
         ".msg": "application/vnd.ms-outlook",
         ".docx": DOCX,
+        ".docm": DOCX,
+        ".dotx": DOCX,
         ".xlsx": XLSX,
+        ".xlsm": XLSX,
         ".pptx": PPTX,
+        ".pptm": PPTX,
+        ".ppsx": PPTX,
         ".odt": ODT,
+        ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+        ".odp": "application/vnd.oasis.opendocument.presentation",
         ".epub": EPUB,
         ".eml": EMAIL,
         ".mht": EMAIL,
@@ -90,6 +98,17 @@ _ALIASES = {
     "multipart/related": EMAIL,
     "application/x-mimearchive": EMAIL,
     "image/jpg": "image/jpeg",
+    "image/x-png": "image/png",
+    "image/tif": "image/tiff",
+    "text/json": JSON,
+    "application/ld+json": JSON,
+    "application/rss+xml": XML,
+    "application/atom+xml": XML,
+    "application/vnd.ms-word.document.macroenabled.12": DOCX,
+    "application/vnd.ms-excel.sheet.macroenabled.12": XLSX,
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12": PPTX,
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.template": DOCX,
+    "application/vnd.openxmlformats-officedocument.presentationml.slideshow": PPTX,
 }
 
 _MAGIC = (
@@ -99,6 +118,8 @@ _MAGIC = (
     (b"GIF89a", "image/gif"),
     (b"II*\x00", "image/tiff"),
     (b"MM\x00*", "image/tiff"),
+    (b"II+\x00", "image/tiff"),
+    (b"MM\x00+", "image/tiff"),
     (b"\x1f\x8b", "application/gzip"),
     (b"{\\rtf", RTF),
     (b"%!PS", "application/postscript"),
@@ -174,7 +195,7 @@ def types_agree(declared: str, sniffed: str) -> bool:
     declared, sniffed = canonical_type(declared), canonical_type(sniffed)
     if declared == sniffed:
         return True
-    if sniffed in (MARKDOWN, CSV, TSV):
+    if sniffed in (MARKDOWN, CSV, TSV, JSON):
         return declared == PLAIN
     is_text = declared.startswith("text/") or declared.endswith(("/json", "+json", "/yaml", "/x-yaml", "/javascript"))
     return sniffed == PLAIN and is_text and declared != HTML
@@ -183,8 +204,8 @@ def types_agree(declared: str, sniffed: str) -> bool:
 def sniff(data: bytes, declared: str | None = None) -> str:
     """The media type of these bytes.
 
-    `declared` decides only what bytes leave open: Markdown, CSV or plain text, a page's fragment or Markdown with
-    tags in it. It never turns binary data into text or a web page into a PDF.
+    `declared` decides only what bytes leave open: Markdown, CSV, JSON, XML or plain text, a page's fragment or
+    Markdown with tags in it. It never turns binary data into text or a web page into a PDF.
 
     >>> sniff(b"<!-- x --><!DOCTYPE html><p>No such page", "application/pdf")
     'text/html'
@@ -215,6 +236,8 @@ def sniff(data: bytes, declared: str | None = None) -> str:
         return PDF
     if text is None:
         return BINARY
+    if hint == JSON:
+        return JSON if text.lstrip()[:1] in ("{", "[") else PLAIN
     return hint if hint in (MARKDOWN, CSV, TSV) else PLAIN
 
 
@@ -237,6 +260,8 @@ def _markup_type(text: str, hint: str | None) -> str | None:
     if text.startswith("<svg", start):
         return "image/svg+xml"
     if text.lstrip().startswith("<?xml"):
+        return XML
+    if hint == XML and re.match(r"<[A-Za-z_!]", text[start:]):
         return XML
     if hint == MARKDOWN:
         return None
@@ -277,7 +302,9 @@ def _zip_type(data: bytes) -> str:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
             if names[:1] == ["mimetype"] and archive.getinfo("mimetype").file_size < 200:
-                return archive.read("mimetype").decode("ascii", "replace").strip()
+                stated = archive.read("mimetype").decode("ascii", "replace").strip()
+                if re.fullmatch(r"application/[\w.+-]+", stated):
+                    return stated
     except (zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError, EOFError, OSError):
         # A damaged archive is still a document of its kind: names stand uncompressed before each entry.
         names = [name for name in ("word/document.xml", "xl/workbook.xml", "ppt/presentation.xml") if _has(data, name)]

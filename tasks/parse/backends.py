@@ -81,7 +81,10 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "pptx": Format((PPTX,), {"docling": _docling("parse_pptx", "python-pptx")}),
         "xlsx": Format((XLSX,), {"docling": _docling("parse_xlsx", "openpyxl")}),
         "csv": Format((CSV, TSV), {"docling": _docling("parse_csv", "charset-normalizer")}),
-        "text": Format(("text/plain",), {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))}),
+        "text": Format(
+            ("text/plain", "application/json"),
+            {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))},
+        ),
     }
 )
 """Every format by its name in the settings."""
