@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from tasks.fetch.containers import scan
-from tasks.fetch.listed import Listed, Skips
+from tasks.fetch.listed import Listed, Skips, not_ahead
 from tasks.fetch.places import Part, PartKind, Refused, locator_of
 from tasks.fetch.records import containers
 from tasks.fetch.settings import FetchSettings
@@ -28,7 +28,7 @@ def list_captures(source: WarcSource, settings: FetchSettings, skips: Skips) -> 
                 skips.add(source.name, row["skipped"] or "not a web address")
                 continue
             captured = None if row["captured"] is None else datetime.fromisoformat(row["captured"])
-            captured = None if captured is not None and captured > now else captured
+            captured = not_ahead(captured, now)
             refused = row["refused"]
             place = (
                 Refused(refused[0], f"the record at byte {row['position']:,} of {found.uri} {refused[1]}", refused[2])

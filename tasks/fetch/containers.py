@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.errors import DocumentError
@@ -27,6 +27,9 @@ _READERS = {
     PartKind.PARQUET: "tasks.fetch.parquet_rows:take",
     PartKind.WARC: "tasks.fetch.warcs:take",
 }
+
+_OF_ONE_PART = frozenset({"crashed", "exited", "memory", "parser_error", "changed", "too_large"})
+"""Errors of a whole job that a single part may be at fault for."""
 
 ErrorParts: TypeAlias = tuple[str, str, str, bool]
 """Class, message, remedy and transience of a document's error, as JSON carries them."""
@@ -66,16 +69,16 @@ class Taken:
 def take(parts: Mapping[str, Part], folder: Path, cache: Path, settings: FetchSettings) -> dict[str, Taken]:
     """Reads parts (by document id) into files below `folder`.
 
-    The parts of one container are one job. If its worker dies, they are tried one by one, so that the one at fault
-    is found.
+    The parts of one container (and column) are one job. If it dies of one of them, they are tried one by one, so that the one
+    at fault is found.
     """
-    groups: dict[tuple[PartKind, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[PartKind, str, str | None], list[str]] = defaultdict(list)
     for document_id, part in sorted(parts.items(), key=lambda item: (item[1].container, item[1].position)):
-        groups[part.kind, part.container].append(document_id)
+        groups[part.kind, part.container, part.content].append(document_id)
     taken: dict[str, Taken] = {}
     alone: list[list[str]] = []
     for ids, result, place in _run(list(groups.values()), parts, folder, cache, settings):
-        if result.error is not None and len(ids) > 1:
+        if result.error is not None and result.error.error_class in _OF_ONE_PART and len(ids) > 1:
             alone += [[document_id] for document_id in ids]
         else:
             taken |= _sorted_out(ids, result, place, parts)
@@ -114,6 +117,33 @@ def _error(said: ErrorParts | None) -> DocumentError | None:
         return None
     error_class, message, remedy, transient = said
     return DocumentError(error_class, message, remedy=remedy, transient=transient)
+
+
+def opened(path: str) -> IO[bytes]:
+    """A container on this machine, for reading.
+
+    Raises:
+        DocumentError: `unreadable`, transient.
+    """
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise DocumentError(
+            "unreadable",
+            f"the file cannot be read: {error.strerror}",
+            remedy="check that it exists and its permissions; then run again",
+            transient=True,
+        ) from error
+
+
+def changed() -> DocumentError:
+    """The error for a part that is no longer what the listing saw."""
+    return DocumentError(
+        "changed",
+        "the file that holds it was written anew while the run was under way",
+        remedy="run again",
+        transient=True,
+    )
 
 
 def parts_of(error: DocumentError) -> ErrorParts:

@@ -4,19 +4,17 @@ Proxies of the environment are not used: a proxy would resolve names itself, pas
 """
 
 import contextlib
-import ipaddress
-import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-import httpcore
 import httpx
 
 from tasks.errors import DocumentError
+from tasks.fetch.connections import CheckedTransport, Deadline
 from tasks.fetch.local import too_large
 from tasks.fetch.manners import PACE, ROBOTS, disallowed
 from tasks.fetch.settings import FetchSettings
@@ -26,7 +24,6 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WITH_BODY = frozenset({200, 203})
 _ROBOTS_BYTES = 512_000
 """As much of a robots.txt is read; RFC 9309 (2.5) asks for 500 KiB at least."""
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,9 @@ class HttpFetcher:
 
     def __init__(self, settings: FetchSettings) -> None:
         self._settings = settings
+        self._deadline = Deadline()
         self._client = httpx.Client(
-            transport=_CheckedTransport(settings),
+            transport=CheckedTransport(settings, self._deadline),
             timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),
             headers={"User-Agent": settings.user_agent, "Accept-Encoding": "gzip, deflate"},
             # No cookies: what a server sends must not depend on which documents were asked for before.
@@ -108,6 +106,7 @@ class HttpFetcher:
         current = httpx.URL(url)
         for _ in range(self._settings.max_redirects + 1):
             deadline += self._admit(str(current), robots)
+            self._deadline.at = deadline
             # The address is checked where the connection is made, so every hop passes the check.
             with self._client.stream("GET", current, headers=dict(headers)) as response:
                 if response.status_code not in _REDIRECTS:
@@ -229,62 +228,3 @@ def _next_hop(current: httpx.URL, response: httpx.Response) -> httpx.URL:
             remedy="open the URL in a browser and put the final address into the source",
         )
     return target.copy_with(userinfo=b"", fragment=None)
-
-
-class _CheckedTransport(httpx.HTTPTransport):
-    """httpx's transport over connections whose address was checked when they were made."""
-
-    def __init__(self, settings: FetchSettings) -> None:
-        super().__init__()
-        self._pool.close()
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=httpx.create_ssl_context(),
-            max_connections=settings.parallel_requests,
-            network_backend=_CheckedBackend(allow_private=settings.allow_private_addresses),
-        )
-
-
-class _CheckedBackend(httpcore.SyncBackend):
-    """Resolves a name once, refuses it if any address is not public, and connects to what was checked."""
-
-    def __init__(self, *, allow_private: bool) -> None:
-        self._allow_private = allow_private
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError("the host name cannot be resolved") from error
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if not self._allow_private and not all(map(is_public, addresses)):
-            raise DocumentError(
-                "address_refused",
-                "the URL, or a redirect from it, leads to a private, loopback or link-local address",
-                remedy="take it out of the source, or set allow_private_addresses in the fetch settings",
-            )
-        for address in addresses[:-1]:
-            with contextlib.suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
-                return super().connect_tcp(address, port, timeout, local_address, socket_options)
-        return super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address belongs to the public Internet, also when IPv6 only wraps an IPv4 address.
-
-    >>> is_public("93.184.215.14"), is_public("169.254.169.254"), is_public("::ffff:127.0.0.1")
-    (True, False, False)
-    """
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(parsed, ipaddress.IPv6Address):
-        nat64 = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF) if parsed in _NAT64 else None
-        inner = parsed.ipv4_mapped or parsed.sixtofour or nat64
-        if inner is not None:
-            parsed = inner
-    return parsed.is_global and not parsed.is_multicast

@@ -12,15 +12,15 @@ from typing import IO, Any
 from filelock import FileLock
 
 from tasks.errors import DocumentError
-from tasks.fetch.containers import ErrorParts, parts_of
+from tasks.fetch.containers import ErrorParts, changed, opened, parts_of
 from tasks.fetch.local import too_large
-from tasks.fetch.records import RowError, content_of, declared, read_row, row_error
+from tasks.fetch.records import RowError, content_of, declared, read_row
 
 _GZIP = b"\x1f\x8b"
 _SMALL = 1 << 20
 _CHUNK = 1 << 20
-_ESCAPES = 6
-"""A character of one byte may be written as six (`\\u0041`)."""
+_ESCAPES = 3
+"""A letter of two bytes may be written as six (`\\u00e9`)."""
 
 
 def scan(path: str, columns: dict[str, Any], limits: dict[str, Any], out: str, _: Any) -> int:
@@ -52,7 +52,7 @@ def take(
 ) -> list[ErrorParts | None]:
     """Writes the content of the wanted rows (by the offset of their lines) into the folder."""
     said: list[ErrorParts | None] = []
-    with _seekable(Path(path), limits).open("rb") as file:
+    with opened(str(_seekable(Path(path), limits))) as file:
         for number, (position, column) in enumerate(wanted):
             try:
                 file.seek(position)
@@ -61,8 +61,8 @@ def take(
                     raise too_large(limits["max_bytes"])
                 (Path(folder) / str(number)).write_bytes(data)
                 said.append(None)
-            except RowError as error:
-                said.append(parts_of(row_error(error, f"the line at byte {position}")))
+            except RowError:
+                said.append(parts_of(changed()))
             except DocumentError as error:
                 said.append(parts_of(error))
     return said
@@ -73,6 +73,8 @@ def _row(line: bytes | None) -> dict[str, Any]:
         raise RowError("too_large", "is longer than max_bytes in the fetch settings allows")
     try:
         row = json.loads(line.decode("utf-8-sig"))
+    except MemoryError:
+        raise RowError("too_large", "needs more memory than the worker has") from None
     except UnicodeDecodeError:
         raise RowError("bad_row", "is not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -104,7 +106,7 @@ def _lines(file: IO[bytes], longest: int) -> Iterator[tuple[int, int, bytes | No
 @contextmanager
 def _unpacked(path: Path, max_ratio: float) -> Iterator[IO[bytes]]:
     """The text of the file; what a damaged or overgrown gzip file raises becomes an error with a remedy."""
-    with path.open("rb") as packed:
+    with opened(str(path)) as packed:
         if packed.read(2) != _GZIP:
             packed.seek(0)
             yield packed
@@ -149,7 +151,7 @@ class _Bounded:
 
 def _seekable(path: Path, limits: dict[str, Any]) -> Path:
     """The file itself, or where it is gzipped an unpacked copy in the cache, which is made once per version of it."""
-    with path.open("rb") as packed:
+    with opened(str(path)) as packed:
         if packed.read(2) != _GZIP:
             return path
     status = path.stat()

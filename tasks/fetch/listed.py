@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tasks.errors import ConfigurationError
 
@@ -44,6 +44,13 @@ class Skips:
         for (source, reason), count in sorted(self.counts.items()):
             found.setdefault(source, {})[reason] = count
         return found
+
+
+def not_ahead(time: datetime | None, now: datetime) -> datetime | None:
+    """A commit time that is not in the future: up to a day ahead is another clock or zone, more is nonsense."""
+    if time is None or time > now + timedelta(days=1):
+        return None
+    return min(time, now)
 
 
 def cannot_list(source: str, what: str, remedy: str) -> ConfigurationError:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.errors import DocumentError
-from tasks.fetch.containers import ErrorParts, parts_of
+from tasks.fetch.containers import ErrorParts, changed, opened, parts_of
 from tasks.fetch.local import too_large
-from tasks.fetch.records import RowError, content_of, declared, read_row, row_error
+from tasks.fetch.records import RowError, content_of, declared, read_row
 
 _ROWS = 64
 """Rows decoded at a time: a row may be a whole book."""
@@ -26,7 +27,7 @@ def scan(path: str, columns: dict[str, Any], _limits: dict[str, Any], out: str, 
     """
     wanted = [columns[name] for name in ("id", "content", "media_type_column", "url", "modified") if columns[name]]
     number = 0
-    with _opened(path) as file, Path(out).open("w", encoding="utf-8") as made:
+    with _parquet(path) as file, Path(out).open("w", encoding="utf-8") as made:
         optional = {columns["id"]} if columns["url"] else set()
         missing = sorted(set(wanted) - set(file.schema_arrow.names) - optional)
         if missing:
@@ -55,17 +56,17 @@ def take(
 ) -> list[ErrorParts | None]:
     """Writes the content of the wanted rows (by number from 0, ascending) into the folder."""
     said: list[ErrorParts | None] = []
-    with _opened(path) as file:
+    with _parquet(path) as file:
         values = _values(file, [position for position, _ in wanted], wanted[0][1])
-        for number, ((position, column), value) in enumerate(zip(wanted, values, strict=True)):
+        for number, ((_, column), value) in enumerate(zip(wanted, values, strict=True)):
             try:
                 data = content_of(value, column)
                 if len(data) > limits["max_bytes"]:
                     raise too_large(limits["max_bytes"])
                 (Path(folder) / str(number)).write_bytes(data)
                 said.append(None)
-            except RowError as error:
-                said.append(parts_of(row_error(error, f"row {position + 1}")))
+            except RowError:
+                said.append(parts_of(changed()))
             except DocumentError as error:
                 said.append(parts_of(error))
     return said
@@ -87,23 +88,21 @@ def _values(file: pq.ParquetFile, positions: list[int], column: str) -> Iterator
                     return
         first = end
     if left:
-        raise DocumentError(
-            "changed", "the file was written anew while the run was under way", remedy="run again", transient=True
-        )
+        raise changed()
 
 
 def _rows(file: pq.ParquetFile, columns: list[str]) -> Iterator[dict[str, Any]]:
+    for batch in file.iter_batches(_ROWS, columns=columns, use_threads=False):
+        yield from batch.to_pylist()
+
+
+@contextmanager
+def _parquet(path: str) -> Iterator[pq.ParquetFile]:
+    """The file; what it raises while it is read becomes an error with a remedy."""
     try:
-        for batch in file.iter_batches(_ROWS, columns=columns, use_threads=False):
-            yield from batch.to_pylist()
+        with opened(path) as raw, pq.ParquetFile(raw) as file:
+            yield file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _corrupt(error) from error
-
-
-def _opened(path: str) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
         raise _corrupt(error) from error
 
 

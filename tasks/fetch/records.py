@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.errors import DocumentError
 from tasks.fetch.containers import scan
 from tasks.fetch.folders import Found, find_files, not_a_file
-from tasks.fetch.listed import Listed, cannot_list
+from tasks.fetch.listed import Listed, cannot_list, not_ahead
 from tasks.fetch.local import portable_name
 from tasks.fetch.places import Part, PartKind, Refused, locator_of
 from tasks.fetch.settings import FetchSettings
@@ -35,7 +34,7 @@ def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Lis
     }
     seen: dict[str, str] = {}
     for found, path in containers(source):
-        kind = _kind(path)
+        kind = _kind(source, found, path)
         module = "json_lines" if kind is PartKind.JSONL else "parquet_rows"
         arguments = [str(path), columns, {"max_ratio": settings.max_archive_ratio, "max_bytes": settings.max_bytes}]
         unit = "line" if kind is PartKind.JSONL else "row"
@@ -48,7 +47,11 @@ def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Lis
                 refused = "duplicate_id", f"names its document as {seen[uri]} does"
             if refused is not None:
                 place = Refused(refused[0], f"{where} {refused[1]}", "correct that row, or take it out of the file")
-                yield Listed(source.name, f"{found.uri}#({unit} {row['number']})", locator_of(place))
+                uri = f"{found.uri}#({unit} {row['number']})"
+                while uri in seen:  # another row has this for its id
+                    uri += "'"
+                seen[uri] = where
+                yield Listed(source.name, uri, locator_of(place))
                 continue
             seen[uri] = where
             modified = None if row["modified"] is None else datetime.fromisoformat(row["modified"])
@@ -58,7 +61,7 @@ def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Lis
                 locator_of(Part(kind, str(path), row["position"], source.content)),
                 row["media_type"],
                 row["size"],
-                modified if modified is not None and modified <= now else None,
+                not_ahead(modified, now),
                 row["sha"],
             )
 
@@ -78,9 +81,14 @@ def containers(source: FolderSource) -> Iterator[tuple[Found, Path]]:
         yield found, found.target
 
 
-def _kind(path: Path) -> PartKind:
-    with path.open("rb") as file:
-        return PartKind.PARQUET if file.read(4) == b"PAR1" else PartKind.JSONL
+def _kind(source: RecordsSource, found: Found, path: Path) -> PartKind:
+    try:
+        with path.open("rb") as file:
+            return PartKind.PARQUET if file.read(4) == b"PAR1" else PartKind.JSONL
+    except OSError as error:
+        raise cannot_list(
+            source.name, f"{found.uri} cannot be read: {error.strerror}", "give read permission, or leave it out"
+        ) from error
 
 
 class RowError(Exception):
@@ -156,10 +164,3 @@ def _time(value: Any) -> str | None:
     except (ValueError, OverflowError, OSError):
         return None
     return (parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)).isoformat()
-
-
-def row_error(error: RowError, where: str) -> DocumentError:
-    """A row's error as that of a document."""
-    return DocumentError(
-        error.error_class, f"{where} {error.what}", remedy="correct that row, or take it out of the file"
-    )

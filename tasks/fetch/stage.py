@@ -15,7 +15,7 @@ from schemas.names import StageName
 from schemas.stages import FETCH
 from tasks.documents.sniff import declared_type, sniff
 from tasks.errors import DocumentError
-from tasks.fetch.containers import Taken, take
+from tasks.fetch.containers import Taken, changed, take
 from tasks.fetch.evaluator import evaluate, facts
 from tasks.fetch.http import HttpFetcher
 from tasks.fetch.local import read_file
@@ -113,9 +113,7 @@ def _fetch_part(document: DocumentRow, taken: Taken, raw: RawBytes) -> DocumentR
         raise AssertionError("a part has bytes or an error")
     data, declared = taken.file.read_bytes(), document["media_type_declared"]
     if taken.hashed and hashlib.sha256(data).hexdigest() != document["content_sha"]:
-        raise DocumentError(
-            "changed", "its file was written anew while the run was under way", remedy="run again", transient=True
-        )
+        raise changed()
     hint = declared or declared_type(unquote(urlsplit(document["uri"]).path))
     return _row(document, data, declared, hint, raw)
 

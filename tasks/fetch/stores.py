@@ -15,7 +15,7 @@ from tasks.documents.sniff import declared_type
 from tasks.errors import ConfigurationError, DocumentError
 from tasks.fetch.containers import scan
 from tasks.fetch.folders import Patterns
-from tasks.fetch.listed import Listed, cannot_list
+from tasks.fetch.listed import Listed, cannot_list, not_ahead
 from tasks.fetch.local import portable_name, too_large
 from tasks.fetch.places import Part, PartKind, Refused, StoreObject, locator_of
 from tasks.fetch.settings import FetchSettings
@@ -58,7 +58,7 @@ def list_objects(source: FsspecSource, settings: FetchSettings) -> Iterator[List
             locator_of(place),
             declared_type(uri),
             entry.get("size"),
-            changed if changed is not None and changed <= now else None,
+            not_ahead(changed, now),
             version=_version(entry, changed, now),
         )
 
@@ -132,7 +132,7 @@ def _list_members(source: FsspecSource, outer: str, settings: FetchSettings) -> 
             locator_of(place),
             declared_type(uri),
             row["size"],
-            changed if changed is not None and changed <= now else None,
+            not_ahead(changed, now),
             version=None if refused else row["version"],
         )
 

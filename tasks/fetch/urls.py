@@ -14,7 +14,7 @@ import httpx
 from tasks.documents.cage import Cage, Job
 from tasks.errors import ConfigurationError, DocumentError
 from tasks.fetch.http import HttpFetcher
-from tasks.fetch.listed import Listed, Skips, cannot_list
+from tasks.fetch.listed import Listed, Skips, cannot_list, not_ahead
 from tasks.fetch.manners import ROBOTS
 from tasks.fetch.settings import FetchSettings
 from tasks.fetch.sitemaps import lastmod
@@ -90,11 +90,11 @@ def _from_sitemaps(source: HttpSource, settings: FetchSettings, skips: Skips, se
 def _page(source: HttpSource, uri: str, stated: str | None) -> Listed:
     when = lastmod(stated)
     now = datetime.now(UTC)
-    if when is None or when.first > now:
+    if when is None or (committed := not_ahead(when.first, now)) is None:
         return Listed(source.name, uri, uri)
     # A change on the stated day itself, in whatever zone, may be followed by another with the same date.
     settled = source.trust_lastmod and when.last < now - timedelta(seconds=2)
-    return Listed(source.name, uri, uri, commit_time=when.first, version=f"lastmod={stated}" if settled else None)
+    return Listed(source.name, uri, uri, commit_time=committed, version=f"lastmod={stated}" if settled else None)
 
 
 def _entries(source: HttpSource, settings: FetchSettings) -> Iterator[dict[str, Any]]:

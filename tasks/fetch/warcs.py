@@ -13,7 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
 from tasks.errors import DocumentError
-from tasks.fetch.containers import ErrorParts, parts_of
+from tasks.fetch.containers import ErrorParts, changed, opened, parts_of
 from tasks.fetch.local import too_large
 
 _CHUNK = 1 << 16
@@ -29,7 +29,7 @@ def scan(path: str, limits: dict[str, Any], out: str, _: Any) -> int:
     """
     gzipped = _check_gzip(Path(path), limits["max_ratio"])
     count = 0
-    with Path(path).open("rb") as file, Path(out).open("w", encoding="utf-8") as lines:
+    with opened(path) as file, Path(out).open("w", encoding="utf-8") as lines:
         records = ArchiveIterator(file, check_digests=True)
         for record in _whole(records):
             lines.write(json.dumps(_row(record, limits["max_bytes"]) | _place(records, record)) + "\n")
@@ -46,24 +46,19 @@ def take(
 ) -> list[ErrorParts | None]:
     """Writes the pages of the wanted records (by their offset in the file) into the folder."""
     said: list[ErrorParts | None] = []
-    with Path(path).open("rb") as file:
+    with opened(path) as file:
         for number, (position, _column) in enumerate(wanted):
             file.seek(position)
             try:
                 record = next(_whole(ArchiveIterator(file)), None)
                 if record is None or record.rec_type != "response":
-                    raise DocumentError(
-                        "changed",
-                        "the archive was written anew while the run was under way",
-                        remedy="run again",
-                        transient=True,
-                    )
+                    raise changed()
                 with (Path(folder) / str(number)).open("wb") as made:
                     for part in _content(record, limits["max_bytes"]):
                         made.write(part)
                 said.append(None)
             except DocumentError as error:
-                said.append(parts_of(error))
+                said.append(parts_of(changed() if error.error_class == "corrupt" else error))
     return said
 
 
@@ -143,7 +138,7 @@ def _whole(records: Any) -> Iterator[Any]:
 
 def _check_gzip(path: Path, max_ratio: float) -> bool:
     """Whether an archive is gzipped. Reads it to its end then: warcio takes damage for the end of the archive."""
-    with path.open("rb") as packed:
+    with opened(str(path)) as packed:
         if packed.read(2) != b"\x1f\x8b":
             return False
         packed.seek(0)

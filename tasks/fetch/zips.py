@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tasks.errors import DocumentError
-from tasks.fetch.containers import ErrorParts, parts_of
+from tasks.fetch.containers import ErrorParts, changed, parts_of
 from tasks.fetch.local import too_large
 from tasks.fetch.stores import open_url
 
@@ -78,7 +78,7 @@ def take(
             try:
                 member = members.get(position)
                 if member is None:
-                    raise _changed()
+                    raise changed()
                 _write(archive, member, Path(folder) / str(number), limits["max_bytes"], limits["max_ratio"])
                 said.append(None)
             except DocumentError as error:
@@ -126,9 +126,3 @@ def _opened(file: IO[bytes]) -> zipfile.ZipFile:
             f"the archive cannot be read as ZIP ({type(error).__name__})",
             remedy="write it anew, or take it out of the source",
         ) from error
-
-
-def _changed() -> DocumentError:
-    return DocumentError(
-        "changed", "the archive was written anew while the run was under way", remedy="run again", transient=True
-    )

@@ -1,5 +1,6 @@
 """A source through planning and fetch, in one process and without the later stages."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,24 @@ from tests.tasks.run.runs_by_hand import started
 
 
 class Scan:
-    """One finished scan: what the plan says of each document, and what fetch made of it."""
+    """One finished scan: what the plan says of each document, and what fetch made of it.
 
-    def __init__(self, lake: Path, number: int, source: dict[str, Any], **settings: Any) -> None:
+    `between` is done after the plan and before the fetch.
+    """
+
+    def __init__(
+        self,
+        lake: Path,
+        number: int,
+        source: dict[str, Any],
+        between: Callable[[], None] | None = None,
+        **settings: Any,
+    ) -> None:
         self.session: Session = started(lake, number, [{"name": "s"} | source], fetch=settings)
-        batches = [run_fetch(self.session.context, batch) for batch in self.session.plan()]
+        planned = self.session.plan()
+        if between is not None:
+            between()
+        batches = [run_fetch(self.session.context, batch) for batch in planned]
         self.session.close_scan(batches)
         run_id = self.session.context.run_id
         self.plan = {row["uri"]: row for row in self.session.runs.plan(run_id).to_pylist()}

@@ -181,3 +181,37 @@ def test_a_column_that_no_row_can_have_is_a_mistake_of_the_configuration(tmp_pat
     pq.write_table(pa.table({"id": [1], "body": ["x"]}), folder / "a.parquet")
     with pytest.raises(ConfigurationError, match="has no column 'text'"):
         Scan(tmp_path / "lake", 1, rows(folder))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_a_file_that_is_written_anew_during_a_run_gives_no_document_another_ones_bytes(
+    tmp_path: Path, folder: Path, name: str
+) -> None:
+    def write(texts: list[str]) -> None:
+        if name == "a.parquet":
+            pq.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), folder / name)
+        else:
+            lines = [json.dumps({"id": i, "text": text}) for i, text in enumerate(texts)]
+            (folder / name).write_text("\n".join(lines))
+
+    write(["zero", "ones", "twos"])
+    scan = Scan(tmp_path / "lake", 1, rows(folder), between=lambda: write(["zero", "twos"]))
+    assert scan.outcomes == {f"{name}#0": "ok", f"{name}#1": "changed", f"{name}#2": "changed"}
+    assert Scan(tmp_path / "lake", 2, rows(folder)).outcomes == {f"{name}#0": "ok", f"{name}#1": "ok"}
+
+
+def test_a_file_that_vanishes_during_a_run_is_unreadable(tmp_path: Path, folder: Path) -> None:
+    (folder / "a.jsonl").write_text('{"id": 1, "text": "one"}')
+    scan = Scan(tmp_path / "lake", 1, rows(folder), between=(folder / "a.jsonl").unlink)
+    assert scan.outcomes == {"a.jsonl#1": "unreadable"}
+
+
+def test_an_id_that_looks_like_the_place_of_a_bad_row_is_still_another_document(tmp_path: Path, folder: Path) -> None:
+    lines = ['{"id": "(line 2)", "text": "one"}', "bad", '{"id": "(line 4)", "text": "two"}', "bad"]
+    (folder / "a.jsonl").write_text("\n".join(lines))
+    assert Scan(tmp_path / "lake", 1, rows(folder)).outcomes == {
+        "a.jsonl#(line 2)": "ok",
+        "a.jsonl#(line 2)'": "bad_row",
+        "a.jsonl#(line 4)": "ok",
+        "a.jsonl#(line 4)'": "bad_row",
+    }

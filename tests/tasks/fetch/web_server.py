@@ -15,7 +15,7 @@ class Reply:
     """One answer, after a wait of `delay` seconds.
 
     `cut` closes the connection before the announced body is complete. `endless` sends the body again and again, each
-    time after the wait, until the client goes.
+    time after the wait, until the client goes. With `slow_headers` each header comes after the wait as well.
     """
 
     status: int = 200
@@ -24,6 +24,7 @@ class Reply:
     delay: float = 0.0
     cut: bool = False
     endless: bool = False
+    slow_headers: bool = False
 
 
 class Site:
@@ -58,6 +59,9 @@ def serving() -> Iterator[Site]:
             self.send_response_only(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)
+                if reply.slow_headers:
+                    self.flush_headers()
+                    stopped.wait(reply.delay)
             if reply.endless:
                 self.end_headers()
                 self._drip(reply)
