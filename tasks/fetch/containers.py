@@ -69,8 +69,8 @@ class Taken:
 def take(parts: Mapping[str, Part], folder: Path, cache: Path, settings: FetchSettings) -> dict[str, Taken]:
     """Reads parts (by document id) into files below `folder`.
 
-    The parts of one container (and column) are one job. If it dies of one of them, they are tried one by one, so that the one
-    at fault is found.
+    The parts of one container (and column) are one job. If it dies of one of them, they are tried one by one, so that
+    the one at fault is found.
     """
     groups: dict[tuple[PartKind, str, str | None], list[str]] = defaultdict(list)
     for document_id, part in sorted(parts.items(), key=lambda item: (item[1].container, item[1].position)):

@@ -188,24 +188,23 @@ def _hint(problem: Any) -> str:
 
 
 def _allowed_keys(location: tuple[Any, ...]) -> list[str]:
-    model: Any = Configuration
+    models: list[type[BaseModel]] = [Configuration]
     for part in location:
         if not isinstance(part, str):
             continue
-        field = getattr(model, "model_fields", {}).get(part)
-        if field is None:
-            continue
-        model = _model_in(field.annotation)
-    return sorted(field.alias or name for name, field in getattr(model, "model_fields", {}).items())
+        # Where several kinds of record may stand (sources), pydantic names the kind by its `type`.
+        kinds = [
+            model for model in models if "type" in model.model_fields and model.model_fields["type"].default == part
+        ]
+        fields = [model.model_fields[part] for model in models if part in model.model_fields]
+        models = kinds or [found for field in fields for found in _models_in(field.annotation)]
+    return sorted({field.alias or name for model in models for name, field in model.model_fields.items()})
 
 
-def _model_in(annotation: Any) -> Any:
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in getattr(annotation, "__args__", ()):
-        if (found := _model_in(argument)) is not None:
-            return found
-    return None
+        return [annotation]
+    return [found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)]
 
 
 def _resolved(configuration: Configuration, folder: Path) -> Configuration:
