@@ -250,3 +250,12 @@ def test_two_members_of_one_name_are_told_apart(tmp_path: Path) -> None:
     scan = Scan(tmp_path / "lake", 1, store(f"zip::file://{tmp_path / 'a.zip'}"))
     assert scan.outcomes == {"a.txt": "ok", "a.txt (2)": "duplicate_name"}
     assert scan.bytes_of("a.txt") == b"first"
+
+
+def test_a_real_archive_that_tries_to_escape_gives_only_what_stays_inside(shared_data: Path, tmp_path: Path) -> None:
+    path = shared_data / "messy" / "synthetic" / "zip_slip.zip"
+    with zipfile.ZipFile(path) as read:
+        escaping = {name for name in read.namelist() if ".." in name or name.startswith("/")}
+    outcomes = Scan(tmp_path / "lake", 1, store(f"zip::file://{path}")).outcomes
+    assert escaping
+    assert {uri for uri, outcome in outcomes.items() if outcome == "path_escape"} == escaping

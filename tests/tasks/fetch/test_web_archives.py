@@ -167,3 +167,17 @@ def test_a_damaged_archive_stops_the_scan_by_name_and_deletes_nothing(
     assert {uri: row["document_id"] for uri, row in after.plan.items()} == {
         uri: row["document_id"] for uri, row in before.plan.items()
     }
+
+
+def test_real_pages_come_out_of_an_archive_as_they_went_in(shared_data: Path, tmp_path: Path, folder: Path) -> None:
+    packed = sorted((shared_data / "boilerplate" / "article-extraction-benchmark" / "html").glob("*.gz"))[:40]
+    real = {f"https://example.org/{path.stem}": gzip.decompress(path.read_bytes()) for path in packed}
+    assert len(real) == 40
+    write(
+        folder / "a.warc.gz",
+        lambda writer: [capture(writer, url, body, HTML) for url, body in real.items()],
+        packed=True,
+    )
+    scan = Scan(tmp_path / "lake", 1, archives(folder))
+    assert {uri: scan.bytes_of(uri) for uri in scan.plan} == real
+    assert {scan.row(uri)["media_type"] for uri in real} == {"text/html"}
