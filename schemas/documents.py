@@ -22,6 +22,7 @@ DOCUMENTS = pa.schema(
         pa.field("cohort", pa.string(), nullable=False),
         pa.field("previous_content_sha", pa.string()),
         pa.field("previous_uri", pa.string()),
+        pa.field("source_version", pa.string()),
     ]
 )
 """One row per document of a run (`runs/<run>/plan.parquet`).
@@ -29,6 +30,8 @@ DOCUMENTS = pa.schema(
 `uri` is the path relative to its source, or the canonical URL; `locator` is where the bytes are read
 (an absolute path or a URL) and never leaves the plan. `content_sha` is the SHA-256 of the bytes, null
 until fetched for a remote document. `commit_time` is when the source committed this content.
+`source_version` is what the source
+told about the content without showing it (an entity tag, a time and a size), null where it told nothing.
 Deleted documents have a row with cohort `deleted` and go through no stage.
 """
 

@@ -44,12 +44,25 @@ ELEMENT = pa.struct(
         pa.field("bbox", pa.list_(pa.float32())),
         pa.field("anchor", pa.string()),
         _required("section_path", pa.list_(pa.string())),
+        pa.field("part", pa.string()),
     ]
 )
 """`element_id` counts from 0 in reading order. `page` counts from 1; `bbox` is x0, y0, x1, y1 in points from the
 top left. `level` is a heading's or list item's depth from 1. A table's `text` has a line per row and a tab between
 cells; its `html` keeps spans. `anchor` is the nearest HTML id. `section_path` is the texts of the headings above
-(a heading's own text not included)."""
+(a heading's own text not included). `part` is the part of the document that holds it (an attachment, a sheet, a sheet
+of an attachment: `plan.xlsx / Costs`); null in documents without parts and in a message itself."""
+
+DOCUMENT_PART = pa.struct(
+    [
+        _required("name", pa.string()),
+        pa.field("media_type", pa.string()),
+        _required("first_page", pa.int32()),
+        _required("pages", pa.int32()),
+        pa.field("error_class", pa.string()),
+    ]
+)
+"""`pages` pages of the document, from `first_page`, are the part's own. `error_class` says why a part gave nothing."""
 
 PARSE = pa.schema(
     [
@@ -64,10 +77,13 @@ PARSE = pa.schema(
         pa.field("meta_published", pa.string()),
         pa.field("meta_modified", pa.string()),
         pa.field("meta_language", pa.string()),
+        pa.field("parts", pa.list_(DOCUMENT_PART)),
         _required("elements", pa.list_(ELEMENT)),
     ]
 )
-"""`pages` is 1 for a format without pages. `pages_without_output` are page numbers that are not blank and gave
+"""`pages` is 1 for a format without pages. A document of several parts counts its pages through: a workbook has a page
+for each sheet; a message is page 1, and the pages of its attachments follow. `parts` names them, null where there are
+none. `pages_without_output` are page numbers that are not blank and gave
 no element. `meta_*` is what the file itself declares; dates are ISO 8601 as text."""
 
 BOILERPLATE = pa.schema(

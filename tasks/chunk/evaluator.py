@@ -36,7 +36,7 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
         chunks[document_id] = len(made["chunks"])
         headings = _Headings(tables[StageName.PARSE], tables[StageName.NORMALIZE], tables[StageName.PII])
         if made["chunks"]:
-            passages = _passages(made["chunks"], tables[StageName.NORMALIZE]["text"], headings)
+            passages = _passages(made["chunks"], tables[StageName.NORMALIZE]["text"], headings, tables[StageName.PARSE])
             jobs.append(_job(document_id, str(evidence.raw.path(document["content_sha"])), tables, passages))
         else:
             rows.without_value(_ATTRIBUTION, document_id, MetricStatus.NOT_APPLICABLE)
@@ -84,17 +84,19 @@ def _job(document_id: str, path: str, tables: Mapping[StageName, dict[str, Any]]
     return Job(document_id, _CHECK, [path, media_type, encoding, passages])
 
 
-def _passages(chunks: Sequence[Mapping[str, Any]], clean: str, headings: _Headings) -> list[Passage]:
-    return [
-        Passage(
-            clean[chunk["start"] : chunk["end"]],
-            chunk["page_first"],
-            chunk["page_last"],
-            chunk["anchor"],
-            [headings.clean_of.get(title, title) for title in chunk["section_path"]],
-        )
-        for chunk in chunks
-    ]
+def _passages(
+    chunks: Sequence[Mapping[str, Any]], clean: str, headings: _Headings, parsed: Mapping[str, Any]
+) -> list[Passage]:
+    begins = {part["name"]: part["first_page"] for part in parsed.get("parts") or ()}
+    made = []
+    for chunk in chunks:
+        part = headings.elements[chunk["element_ids"][0]].get("part")
+        first, last = chunk["page_first"], chunk["page_last"]
+        if part is not None and first is not None and last is not None:
+            first, last = first - begins[part] + 1, last - begins[part] + 1
+        titles = [headings.clean_of.get(title, title) for title in chunk["section_path"]]
+        made.append(Passage(clean[chunk["start"] : chunk["end"]], first, last, chunk["anchor"], titles, part))
+    return made
 
 
 def _attribution(rows: MetricRows, result: JobResult, chunks: int) -> None:

@@ -23,6 +23,7 @@ class Piece:
     page: int | None
     anchor: str | None
     html: str | None
+    part: str | None
     headings: tuple[int, ...]
     """Element ids of the kept headings above it, its own last if it is one."""
 
@@ -59,7 +60,7 @@ def kept_pieces(
             if start < end:
                 headings = (*above, element_id) if kind == "heading" else above
                 page, anchor, html = element["page"], element["anchor"], element["html"]
-                piece = Piece(element_id, kind, start, end, page, anchor, html, headings)
+                piece = Piece(element_id, kind, start, end, page, anchor, html, element.get("part"), headings)
                 pieces.append(piece)
                 previous_end = end
         if kind == "heading":
@@ -68,15 +69,16 @@ def kept_pieces(
 
 
 def sections(pieces: Sequence[Piece]) -> list[Section]:
-    """The pieces grouped by their headings.
+    """The pieces grouped by their headings, and by the parts of the document: no section reaches into another part.
 
     The one rule by which sections are joined: a heading without any text of its own goes with the section that
     follows, if that one lies under it. Otherwise sections stay apart, however small.
     """
     grouped: list[Section] = []
     for piece in pieces:
-        if not grouped or piece.headings != grouped[-1].headings:
-            bare = grouped and all(p.kind == "heading" for p in grouped[-1].pieces)
+        same_part = bool(grouped) and piece.part == grouped[-1].pieces[-1].part
+        if not same_part or piece.headings != grouped[-1].headings:
+            bare = same_part and all(p.kind == "heading" for p in grouped[-1].pieces)
             above = grouped[-1].headings if grouped else ()
             if bare and piece.headings[: len(above)] == above:
                 grouped[-1].headings = piece.headings

@@ -21,6 +21,7 @@ BAG_OF_WORDS = 0.95
 
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 """Numbers and letters apart: a reader that sets no space between cells gives `91Germany`."""
+_COMPUTED_NUMBER = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+", re.MULTILINE)
 _PROBE = 24
 _PROBES = 12
 _SPARE_WORDS = 40
@@ -49,6 +50,8 @@ class Passage(NamedTuple):
     page_last: int | None
     anchor: str | None
     headings: Sequence[str]
+    part: str | None = None
+    """The part of the document that holds it; pages are then those of the part."""
 
 
 def check_file(
@@ -73,7 +76,9 @@ def check_file(
     if raw is None:
         return None
     found: list[str] = []
-    for text, first, last, anchor, headings in passages:
+    for text, first, last, anchor, headings, part in passages:
+        if part is not None:
+            first, last = raw.pages_in(part, first or 1, last or 1)
         outcome = attribute(text, raw, page_first=first, page_last=last, anchor=anchor, headings=headings)
         found.append(outcome.value)
     return found
@@ -95,7 +100,8 @@ def attribute(
     under 20 such characters must be contained, and is `short`. Where a passage was put together from elements that do
     not follow one another in the file (what stood between them was taken out), each of its paragraphs must be found in
     one of these ways, one of them with 20 characters or more. Two outcomes say nothing: a passage without letters or
-    digits (`no_letters`), and one whose pages are scans without a text layer (`no_text_layer`).
+    digits (`no_letters`), and one whose pages are scans without a text layer (`no_text_layer`). Numbers that the
+    program which shows a file counts (`RawText.computed_numbers`) need not be found at the beginning of lines.
 
     >>> raw = RawText("chapteronethequickbrownfoxjumpsover", ("Chapter one. The quick brown fox jumps over",))
     >>> attribute("the quick brown\\nfox jumps", raw, headings=["Chapter one"]).value
@@ -103,6 +109,21 @@ def attribute(
     >>> attribute("the quick brown fox jumps", raw, headings=["Chapter two"]).value
     'failed'
     """
+    found = _attribute(passage, raw, page_first, page_last, anchor, headings)
+    if found is Attribution.FAILED and raw.computed_numbers:
+        plain = [_COMPUTED_NUMBER.sub("", heading) for heading in headings]
+        return _attribute(_COMPUTED_NUMBER.sub("", passage), raw, page_first, page_last, anchor, plain)
+    return found
+
+
+def _attribute(
+    passage: str,
+    raw: RawText,
+    page_first: int | None,
+    page_last: int | None,
+    anchor: str | None,
+    headings: Sequence[str],
+) -> Attribution:
     key = lookup_key(passage)
     if not key:
         return Attribution.NO_LETTERS

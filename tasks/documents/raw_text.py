@@ -1,27 +1,22 @@
 """A second reading of raw bytes, by other parsers than those of the parse stage, to check claims about places.
 
-PDF by PDFium, HTML by a regular expression, Office Open XML by its text nodes, everything textual by
-decoding and taking markup off lightly. The reading is made for looking passages up, not for showing.
+PDF by PDFium, HTML by a regular expression, Office files and books by the XML inside them, RTF by its control words,
+messages by their MIME boundaries, everything textual by decoding and taking markup off lightly. The reading is made for
+looking passages up, not for showing.
 
 These are foreign bytes: the pipeline calls this inside the cage only (see `attribution.check_file`).
 """
 
 import codecs
-import io
 import re
 import unicodedata
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from itertools import accumulate
-from xml.etree import ElementTree
 
-_OFFICE_PART = re.compile(
-    r"word/(document|footnotes|endnotes|header\d*|footer\d*)\.xml|ppt/(slides|notesSlides)/[^/]+\.xml"
-    r"|xl/(sharedStrings|worksheets/[^/]+)\.xml"
-)
-_OFFICE_LIMIT = 64 * 1024 * 1024
+from tasks.documents.sniff import DOCX, ODT, PPTX, XLSX
+
 _INLINE = frozenset(
     [
         "a",
@@ -59,6 +54,8 @@ _INLINE = frozenset(
         "wbr",
     ]
 )
+_ARCHIVES = {DOCX: "read_docx", PPTX: "read_pptx", XLSX: "read_xlsx", ODT: "read_odt"}
+"""The functions of `raw_office` by media type."""
 _TEXTUAL = ("application/json", "application/xml", "application/x-ndjson")
 _NOT_KEY = re.compile(r"[\W_]+")
 _META_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -92,6 +89,20 @@ class RawText:
     """The same in the text as read."""
     scanned: frozenset[int] = frozenset()
     """Pages (from 1) without a text layer that show an image."""
+    parts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of a document of several parts (sheets, attachments): first page and number of pages of each, by its name."""
+    computed_numbers: bool = False
+    """Whether the numbers of headings and list items are not in the file, but counted by the program that shows it."""
+
+    @classmethod
+    def of_page(cls, text: str, *, computed_numbers: bool = False) -> "RawText":
+        """The reading of a format without pages."""
+        return cls(lookup_key(text), (text,), computed_numbers=computed_numbers)
+
+    def pages_in(self, part: str, first: int, last: int) -> tuple[int, int]:
+        """Pages of the whole document for pages (from 1) of one part; a part that was not found has none: (0, 0)."""
+        begin, pages = self.parts.get(part, (0, 0))
+        return (begin + first - 1, begin + last - 1) if 1 <= first <= last <= pages else (0, 0)
 
     def page_range(self, first: int | None, last: int | None) -> tuple[int, int]:
         """[start, end) of the key for these pages (from 1); everything where there are no pages or none are named.
@@ -133,13 +144,17 @@ def read_raw(data: bytes, media_type: str, encoding: str | None = None) -> RawTe
         return _pdf(data)
     if media_type in ("text/html", "application/xhtml+xml"):
         return _html(decode(data, encoding, html=True))
-    if media_type.startswith("application/vnd.openxmlformats-officedocument."):
-        return _one_page(_office(data))
+    if media_type in _ARCHIVES:
+        # Imported by those that need it: lxml takes its time.
+        from tasks.documents import raw_office
+
+        reader: Callable[[bytes], RawText] = getattr(raw_office, _ARCHIVES[media_type])
+        return reader(data)
     if media_type == "text/markdown":
         text = _MARKDOWN_LINK.sub(r"\1", decode(data, encoding))
-        return _one_page(unescape(_HTML_TAG.sub("", text)))
+        return RawText.of_page(unescape(_HTML_TAG.sub("", text)))
     if media_type.startswith("text/") or media_type in _TEXTUAL:
-        return _one_page(decode(data, encoding))
+        return RawText.of_page(decode(data, encoding))
     return None
 
 
@@ -164,8 +179,19 @@ def decode(data: bytes, encoding: str | None = None, *, html: bool = False) -> s
     return data.decode("cp1252", "replace")
 
 
-def _one_page(text: str) -> RawText:
-    return RawText(lookup_key(text), (text,))
+def paged(
+    pages: Sequence[str],
+    *,
+    scanned: frozenset[int] = frozenset(),
+    parts: Mapping[str, tuple[int, int]] | None = None,
+    computed_numbers: bool = False,
+) -> RawText:
+    """The reading of a format with pages."""
+    keys = [lookup_key(page) for page in pages]
+    starts = tuple(accumulate(map(len, keys), initial=0))[:-1]
+    return RawText(
+        "".join(keys), tuple(pages), starts, scanned=scanned, parts=parts or {}, computed_numbers=computed_numbers
+    )
 
 
 def _pdf(data: bytes) -> RawText:
@@ -194,9 +220,7 @@ def _pdf(data: bytes) -> RawText:
             page.close()
     finally:
         document.close()
-    keys = [lookup_key(page) for page in pages]
-    starts = tuple(accumulate(map(len, keys), initial=0))[:-1]
-    return RawText("".join(keys), tuple(pages), starts, scanned=frozenset(scanned))
+    return paged(pages, scanned=frozenset(scanned))
 
 
 def _html(source: str) -> RawText:
@@ -229,38 +253,3 @@ def _html(source: str) -> RawText:
         anchors={name: starts[index] for name, index in ids.items()},
         anchor_offsets={name: offsets[index] for name, index in ids.items()},
     )
-
-
-def _office(data: bytes) -> str:
-    """All text nodes of an Office Open XML file, paragraphs and cells apart, in the order of its parts."""
-    lines: list[str] = []
-    budget = _OFFICE_LIMIT
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for name in sorted(filter(_OFFICE_PART.fullmatch, archive.namelist()), key=_natural):
-                with archive.open(name) as part:
-                    content = part.read(budget + 1)
-                budget -= len(content)
-                if budget < 0:
-                    raise UnreadableError("the unpacked text parts are over the limit")
-                lines += _office_lines(content)
-    except (zipfile.BadZipFile, ElementTree.ParseError, NotImplementedError, RuntimeError) as error:
-        raise UnreadableError(str(error)) from error
-    return "\n".join(lines)
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-def _office_lines(content: bytes) -> list[str]:
-    lines: list[str] = []
-    line: list[str] = []
-    for _, node in ElementTree.iterparse(io.BytesIO(content), events=("end",)):  # noqa: S314
-        tag = node.tag.rpartition("}")[2]
-        if tag == "t" or (tag == "v" and node.text):
-            line.append(node.text or "")
-        elif tag in ("p", "si", "c") and line:
-            lines.append("".join(line))
-            line = []
-    return [*lines, "".join(line)]

@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
+from tasks.documents.sniff import types_agree
 from tasks.fetch.settings import FetchSettings
-from tasks.fetch.sniff import types_agree
 from tasks.metrics.rows import MetricRows
 from tasks.stage import CorpusEvidence, Evidence
 

@@ -4,26 +4,26 @@ Proxies of the environment are not used: a proxy would resolve names itself, pas
 """
 
 import contextlib
-import ipaddress
-import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-import httpcore
 import httpx
 
 from tasks.errors import DocumentError
+from tasks.fetch.connections import CheckedTransport, Deadline
 from tasks.fetch.local import too_large
+from tasks.fetch.manners import PACE, ROBOTS, disallowed
 from tasks.fetch.settings import FetchSettings
 
 _RETRIED = frozenset({408, 425, 429})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WITH_BODY = frozenset({200, 203})
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_ROBOTS_BYTES = 512_000
+"""As much of a robots.txt is read; RFC 9309 (2.5) asks for 500 KiB at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,9 @@ class HttpFetcher:
 
     def __init__(self, settings: FetchSettings) -> None:
         self._settings = settings
+        self._deadline = Deadline()
         self._client = httpx.Client(
-            transport=_CheckedTransport(settings),
+            transport=CheckedTransport(settings, self._deadline),
             timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),
             headers={"User-Agent": settings.user_agent, "Accept-Encoding": "gzip, deflate"},
             # No cookies: what a server sends must not depend on which documents were asked for before.
@@ -59,19 +60,31 @@ class HttpFetcher:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def get(self, url: str, etag: str | None = None, last_modified: str | None = None) -> Answer:
+    def get(
+        self,
+        url: str,
+        etag: str | None = None,
+        last_modified: str | None = None,
+        *,
+        robots: bool = True,
+        cut_at: int | None = None,
+    ) -> Answer:
         """The document at this URL, or 304 if it is still the one with this etag or time of modification.
+
+        `robots` says whether the server's robots.txt decides. Of a body longer than `cut_at` only that much is read.
 
         Raises:
             DocumentError: `not_found`, `gone`, `http_client_error`, `too_large`, `too_many_redirects`,
-                `address_refused`, `bad_redirect`; transient: `http_server_error`, `timeout`, `unreachable`.
+                `address_refused`, `bad_redirect`, `robots_disallowed`; transient: `http_server_error`, `timeout`,
+                `unreachable`.
         """
+        robots = robots and self._settings.robots == "obey"
         conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
         headers = {name: value for name, value in conditions.items() if value}
         for attempt in range(self._settings.retries + 1):
             wait: float | None = None
             try:
-                return self._attempt(url, headers)
+                return self._attempt(url, headers, robots, cut_at)
             except _TryAgainError as again:
                 failure, wait = again.failure, again.wait
             except httpx.TimeoutException as error:
@@ -80,18 +93,24 @@ class HttpFetcher:
                 failure = _transient("unreachable", f"the connection failed ({type(error).__name__})")
             if attempt == self._settings.retries:
                 break
-            wait = self._settings.backoff_seconds * 2**attempt if wait is None else wait
-            time.sleep(min(wait, self._settings.max_wait_seconds))
+            asked, most = wait is not None, self._settings.max_wait_seconds
+            wait = min(self._settings.backoff_seconds * 2**attempt if wait is None else wait, most)
+            if asked:
+                PACE.hold(url, wait)  # for every request to this host: the next one waits for its turn
+            else:
+                time.sleep(wait)
         raise failure
 
-    def _attempt(self, url: str, headers: Mapping[str, str]) -> Answer:
+    def _attempt(self, url: str, headers: Mapping[str, str], robots: bool, cut_at: int | None) -> Answer:
         deadline = time.monotonic() + self._settings.total_seconds
         current = httpx.URL(url)
         for _ in range(self._settings.max_redirects + 1):
+            deadline += self._admit(str(current), robots)
+            self._deadline.at = deadline
             # The address is checked where the connection is made, so every hop passes the check.
             with self._client.stream("GET", current, headers=dict(headers)) as response:
                 if response.status_code not in _REDIRECTS:
-                    return self._answer(response, deadline, conditional=bool(headers))
+                    return self._answer(response, deadline, cut_at, conditional=bool(headers))
                 current = _next_hop(current, response)
             self._check(deadline)
         raise DocumentError(
@@ -100,11 +119,30 @@ class HttpFetcher:
             remedy="open the URL in a browser and put the final address into the source",
         )
 
-    def _answer(self, response: httpx.Response, deadline: float, *, conditional: bool) -> Answer:
+    def _admit(self, url: str, robots: bool) -> float:
+        """Waits until the URL may be asked for; returns for how long.
+
+        Raises:
+            DocumentError: its server's robots.txt forbids it, or could not be had.
+        """
+        started = time.monotonic()
+        gap = self._settings.seconds_between_requests
+        if robots:
+            rules, agent = ROBOTS.rules(url, self._load_robots), self._settings.user_agent
+            if not rules.allows(agent, url):
+                raise disallowed()
+            gap = max(gap, min(rules.delay(agent), self._settings.max_crawl_delay_seconds))
+        PACE.wait(url, gap)
+        return time.monotonic() - started
+
+    def _load_robots(self, url: str) -> bytes:
+        return self.get(url, robots=False, cut_at=_ROBOTS_BYTES).data or b""
+
+    def _answer(self, response: httpx.Response, deadline: float, cut_at: int | None, *, conditional: bool) -> Answer:
         status = response.status_code
         data: bytes | None = None
         if status in _WITH_BODY:
-            data = self._body(response, deadline)
+            data = self._body(response, deadline, cut_at)
         elif not (status == httpx.codes.NOT_MODIFIED and conditional):
             raise _refusal(response)
         headers = response.headers
@@ -113,10 +151,12 @@ class HttpFetcher:
             _commit_time(headers),
         )  # fmt: skip
 
-    def _body(self, response: httpx.Response, deadline: float) -> bytes:
+    def _body(self, response: httpx.Response, deadline: float, cut_at: int | None) -> bytes:
         data = bytearray()
         for part in response.iter_bytes():
             data += part
+            if cut_at is not None and len(data) >= cut_at:
+                break
             if len(data) > self._settings.max_bytes:
                 raise too_large(self._settings.max_bytes)
             self._check(deadline)
@@ -188,62 +228,3 @@ def _next_hop(current: httpx.URL, response: httpx.Response) -> httpx.URL:
             remedy="open the URL in a browser and put the final address into the source",
         )
     return target.copy_with(userinfo=b"", fragment=None)
-
-
-class _CheckedTransport(httpx.HTTPTransport):
-    """httpx's transport over connections whose address was checked when they were made."""
-
-    def __init__(self, settings: FetchSettings) -> None:
-        super().__init__()
-        self._pool.close()
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=httpx.create_ssl_context(),
-            max_connections=settings.parallel_requests,
-            network_backend=_CheckedBackend(allow_private=settings.allow_private_addresses),
-        )
-
-
-class _CheckedBackend(httpcore.SyncBackend):
-    """Resolves a name once, refuses it if any address is not public, and connects to what was checked."""
-
-    def __init__(self, *, allow_private: bool) -> None:
-        self._allow_private = allow_private
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError("the host name cannot be resolved") from error
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if not self._allow_private and not all(map(is_public, addresses)):
-            raise DocumentError(
-                "address_refused",
-                "the URL, or a redirect from it, leads to a private, loopback or link-local address",
-                remedy="take it out of the source, or set allow_private_addresses in the fetch settings",
-            )
-        for address in addresses[:-1]:
-            with contextlib.suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
-                return super().connect_tcp(address, port, timeout, local_address, socket_options)
-        return super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address belongs to the public Internet, also when IPv6 only wraps an IPv4 address.
-
-    >>> is_public("93.184.215.14"), is_public("169.254.169.254"), is_public("::ffff:127.0.0.1")
-    (True, False, False)
-    """
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(parsed, ipaddress.IPv6Address):
-        nat64 = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF) if parsed in _NAT64 else None
-        inner = parsed.ipv4_mapped or parsed.sixtofour or nat64
-        if inner is not None:
-            parsed = inner
-    return parsed.is_global and not parsed.is_multicast

@@ -1,49 +1,79 @@
 """Takes documents from their sources: bytes into the raw store, and what is known about them into a row."""
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from schemas.names import StageName
 from schemas.stages import FETCH
+from tasks.documents.sniff import declared_type, sniff
 from tasks.errors import DocumentError
+from tasks.fetch.containers import Taken, changed, take
 from tasks.fetch.evaluator import evaluate, facts
 from tasks.fetch.http import HttpFetcher
 from tasks.fetch.local import read_file
+from tasks.fetch.places import Part, Place, Refused, StoreObject, place_of
 from tasks.fetch.settings import FetchSettings
-from tasks.fetch.sniff import declared_type, sniff
+from tasks.fetch.stores import read_object
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, documents_loop
 
 
 def run(batch: Batch, settings: FetchSettings, resources: Resources) -> StageOutput:
-    """Fetches each document of the batch; several over HTTP at the same time.
+    """Fetches each document of the batch; several from the web and from stores at the same time.
 
     `batch.tables[FETCH]`, where the caller gives it, holds the previous FETCH rows of some of these documents:
     with them a server is asked only whether its document has changed.
     """
     previous = _previous_rows(batch)
-    remote = [row for row in batch.documents.to_pylist() if _is_remote(row)]
+    rows = batch.documents.to_pylist()
+    places = {row["document_id"]: place_of(row["locator"]) for row in rows}
+    parts = {document_id: place for document_id, place in places.items() if isinstance(place, Part)}
     costs: dict[str, Cost] = {}
     with ExitStack() as stack:
         pending: dict[str, Future[DocumentRow]] = {}
-        if remote:
+        if any(_is_remote(row, places[row["document_id"]]) for row in rows):
             fetcher = stack.enter_context(HttpFetcher(settings))
             pool = stack.enter_context(ThreadPoolExecutor(settings.parallel_requests, "fetch"))
-            for row in remote:
-                document_id = row["document_id"]
-                fetch = _timed(costs, document_id, _fetch_url)
-                pending[document_id] = pool.submit(fetch, row, previous.get(document_id), fetcher, resources.raw)
+            for row in rows:
+                document_id, place = row["document_id"], places[row["document_id"]]
+                if isinstance(place, StoreObject):
+                    fetch = _timed(costs, document_id, _fetch_object)
+                    pending[document_id] = pool.submit(fetch, row, place, settings, resources.raw)
+                elif _is_remote(row, place):
+                    fetch = _timed(costs, document_id, _fetch_url)
+                    pending[document_id] = pool.submit(fetch, row, previous.get(document_id), fetcher, resources.raw)
+        taken = _take(parts, stack, settings, resources)
 
         def fetch_one(document: DocumentRow, _: object) -> DocumentRow:
-            future = pending.get(document["document_id"])
+            document_id = document["document_id"]
+            place = places[document_id]
+            if isinstance(place, Refused):
+                raise place.error()
+            if document_id in taken:
+                return _fetch_part(document, taken[document_id], resources.raw)
+            future = pending.get(document_id)
             return future.result() if future else _fetch_file(document, settings, resources.raw)
 
         output = documents_loop(replace(batch, tables={}), FETCH, fetch_one)
-    return replace(output, costs={**output.costs, **costs})
+    shares = {document_id: Cost(part.seconds, part.peak_rss_bytes) for document_id, part in taken.items()}
+    return replace(output, costs={**output.costs, **costs, **shares})
+
+
+def _take(
+    parts: Mapping[str, Part], stack: ExitStack, settings: FetchSettings, resources: Resources
+) -> dict[str, Taken]:
+    if not parts:
+        return {}
+    resources.cache_dir.mkdir(parents=True, exist_ok=True)
+    folder = stack.enter_context(TemporaryDirectory(prefix="fetch-", dir=resources.cache_dir))
+    return take(parts, Path(folder), resources.cache_dir / "unpacked", settings)
 
 
 def _previous_rows(batch: Batch) -> dict[str, DocumentRow]:
@@ -51,8 +81,8 @@ def _previous_rows(batch: Batch) -> dict[str, DocumentRow]:
     return {} if table is None else {row["document_id"]: row for row in table.to_pylist()}
 
 
-def _is_remote(document: DocumentRow) -> bool:
-    return str(document["locator"]).startswith(("http://", "https://"))
+def _is_remote(document: DocumentRow, place: Place | None) -> bool:
+    return isinstance(place, StoreObject) or str(document["locator"]).startswith(("http://", "https://"))
 
 
 def _timed(costs: dict[str, Cost], document_id: str, fetch: Callable[..., DocumentRow]) -> Callable[..., DocumentRow]:
@@ -71,6 +101,23 @@ def _fetch_file(document: DocumentRow, settings: FetchSettings, raw: RawBytes) -
     return _row(document, read_file(document["locator"], settings.max_bytes), declared, declared, raw)
 
 
+def _fetch_object(document: DocumentRow, place: StoreObject, settings: FetchSettings, raw: RawBytes) -> DocumentRow:
+    declared = document["media_type_declared"]
+    return _row(document, read_object(place, settings), declared, declared, raw)
+
+
+def _fetch_part(document: DocumentRow, taken: Taken, raw: RawBytes) -> DocumentRow:
+    if taken.error is not None:
+        raise taken.error
+    if taken.file is None:
+        raise AssertionError("a part has bytes or an error")
+    data, declared = taken.file.read_bytes(), document["media_type_declared"]
+    if taken.hashed and hashlib.sha256(data).hexdigest() != document["content_sha"]:
+        raise changed()
+    hint = declared or declared_type(unquote(urlsplit(document["uri"]).path))
+    return _row(document, data, declared, hint, raw)
+
+
 def _fetch_url(document: DocumentRow, previous: DocumentRow | None, fetcher: HttpFetcher, raw: RawBytes) -> DocumentRow:
     url = document["locator"]
     if previous is None or not _is_stored(raw, previous["content_sha"]):
@@ -80,7 +127,8 @@ def _fetch_url(document: DocumentRow, previous: DocumentRow | None, fetcher: Htt
     source = {
         "etag": answer.etag,
         "last_modified": answer.last_modified,
-        "commit_time": answer.commit_time,
+        # A sitemap's time is about the page's content; a server's is often that of its answer.
+        "commit_time": None if document["commit_time"] else answer.commit_time,
         "http_status": answer.status,
     }
     if answer.data is not None:
@@ -121,7 +169,7 @@ def fingerprint(_: FetchSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.FETCH,
-    version=1,
+    version=2,
     reads=(),
     writes=FETCH,
     settings=FetchSettings,

@@ -7,6 +7,7 @@ from typing import Any
 
 from schemas.names import StageName
 from schemas.stages import NORMALIZE
+from tasks.documents.sniff import CSV, DOCX, EPUB, ODT, PPTX, RTF, TSV, XLSX
 from tasks.errors import DocumentError
 from tasks.normalize.characters import UNICODE_VERSION
 from tasks.normalize.evaluator import evaluate
@@ -19,7 +20,9 @@ from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, Stage
 SEPARATOR = "\n\n"
 """What stands between two elements of the clean text; it belongs to neither."""
 
-AUTHORED_LINES = frozenset({"text/html", "application/xhtml+xml", "text/markdown"})
+AUTHORED_LINES = frozenset(
+    {"text/html", "application/xhtml+xml", "text/markdown", DOCX, PPTX, XLSX, CSV, TSV, ODT, RTF, EPUB}
+)
 """Media types whose hyphens are the author's: nobody breaks words at the ends of their lines."""
 
 

@@ -1,7 +1,7 @@
-"""Collecting the elements of one document in reading order."""
+"""Collecting the elements of one document in reading order; a document may have parts (sheets, attachments)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from schemas.names import ElementKind
@@ -17,6 +17,7 @@ class Elements:
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
+        self.part: str | None = None
         self._headings: list[tuple[int, str]] = []
 
     def add(
@@ -48,6 +49,7 @@ class Elements:
                 "bbox": [float(edge) for edge in bbox] if bbox is not None else None,
                 "anchor": storable(anchor) if anchor else None,
                 "section_path": [title for _, title in self._headings],
+                "part": self.part,
             }
         )
         if kind is ElementKind.HEADING:
@@ -58,6 +60,41 @@ class Elements:
     ) -> None:
         """Adds a table; one without any text in its cells adds nothing."""
         self.add(ElementKind.TABLE, table_text(rows), html=table_html(rows), page=page, bbox=bbox, anchor=anchor)
+
+    def begin_part(self, name: str, title: str, *, level: int = 1, page: int | None = None) -> None:
+        """What follows belongs to the part of this name.
+
+        Its title stands there as a heading, so that it heads the section path of all that the part holds.
+        """
+        self.part = storable(name)
+        self.add(ElementKind.HEADING, title, level=level, page=page)
+
+    def add_parsed(self, row: Mapping[str, Any], *, level: int, first_page: int) -> None:
+        """Adds the elements of a file that is a part of this document, below a heading of `level`."""
+        name = self.part
+        for element in row["elements"]:
+            inner = element["part"]
+            self.part = inner_name(name, inner) if inner else name
+            heading = element["kind"] == ElementKind.HEADING
+            self.add(
+                ElementKind(element["kind"]),
+                element["text"],
+                level=element["level"] + level if heading else element["level"],
+                html=element["html"],
+                page=first_page + (element["page"] or 1) - 1,
+                bbox=element["bbox"],
+                anchor=element["anchor"],
+            )
+        self.part = name
+
+
+def inner_name(part: str | None, inner: str) -> str:
+    """The name of a part of a part.
+
+    >>> inner_name("plan.xlsx", "Costs"), inner_name(None, "Costs")
+    ('plan.xlsx / Costs', 'Costs')
+    """
+    return f"{part} / {inner}" if part else inner
 
 
 def storable(text: str) -> str:
@@ -80,6 +117,7 @@ def parsed(
     published: str | None = None,
     modified: str | None = None,
     language: str | None = None,
+    parts: Sequence[Row] = (),
 ) -> Row:
     """A row of the `PARSE` schema, less its document and parser."""
     return {
@@ -91,7 +129,19 @@ def parsed(
         "meta_published": iso_date(published),
         "meta_modified": iso_date(modified),
         "meta_language": _one_line(language),
+        "parts": list(parts) or None,
         "elements": elements.rows,
+    }
+
+
+def part(name: str, media_type: str | None, *, first_page: int, pages: int = 1, error_class: str | None = None) -> Row:
+    """What is known of a part: pages [first_page, first_page + pages) of the document are its own."""
+    return {
+        "name": storable(name),
+        "media_type": media_type,
+        "first_page": first_page,
+        "pages": pages,
+        "error_class": error_class,
     }
 
 

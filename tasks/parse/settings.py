@@ -2,15 +2,30 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from tasks.documents.archives import ContainerLimits
 from tasks.documents.cage import CageLimits
+from tasks.parse.backends import FORMATS, chosen_backends
 from tasks.stage import StageSettings
+
+
+def _backends_described() -> str:
+    known = "; ".join(f"{name}: {', '.join(kind.backends)}" for name, kind in FORMATS.items())
+    return f"The parser of each format; those left out keep the default, which stands first here. {known}."
 
 
 class ParseSettings(StageSettings):
     """How files become elements, and what a parser may use."""
 
+    backends: dict[str, str] = Field(
+        default=chosen_backends({}),
+        description=_backends_described(),
+        json_schema_extra={
+            "propertyNames": {"enum": list(FORMATS)},
+            "properties": {name: {"enum": list(kind.backends)} for name, kind in FORMATS.items()},
+        },
+    )
     tables: Literal["auto", "ruled", "layout", "none"] = Field(
         default="auto",
         description="How tables in PDFs are found: by drawn rules, by the layout model (about 1 s a page), "
@@ -23,8 +38,16 @@ class ParseSettings(StageSettings):
         description="A document with more text is quarantined: the stages that follow hold a document's text whole, "
         "and a language model takes minutes for ten million characters.",
     )
+    containers: ContainerLimits = Field(
+        default_factory=lambda: ContainerLimits(), description="What files that hold other files may hold."
+    )
     limits: CageLimits = Field(
         default_factory=lambda: CageLimits(),
         description="Time, memory and number of the worker processes.",
         json_schema_extra={"shapes_output": False},
     )
+
+    @field_validator("backends")
+    @classmethod
+    def _complete(cls, choices: dict[str, str]) -> dict[str, str]:
+        return chosen_backends(choices)

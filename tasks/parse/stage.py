@@ -1,7 +1,6 @@
 """parse: a file's bytes become elements in reading order. Every file is read in the cage."""
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
@@ -10,18 +9,10 @@ from schemas.names import StageName
 from schemas.stages import PARSE
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.errors import DocumentError
+from tasks.parse.backends import backend_of, package_versions
 from tasks.parse.evaluator import evaluate
 from tasks.parse.settings import ParseSettings
 from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
-
-_PARSERS = {
-    "application/pdf": "tasks.parse.pdf:parse_pdf",
-    "text/html": "tasks.parse.html:parse_html",
-    "application/xhtml+xml": "tasks.parse.html:parse_html",
-    "text/markdown": "tasks.parse.markdown:parse_markdown",
-    "text/plain": "tasks.parse.text:parse_text",
-}
-"""The function for each media type; called as (path, settings, declared media type, pages)."""
 
 
 def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOutput:
@@ -32,7 +23,7 @@ def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOut
     for document, rows in batch.rows():
         fetched = rows[StageName.FETCH]
         try:
-            target = _parser_of(fetched)
+            target = _parser_of(fetched, settings)
         except DocumentError as error:
             failures.append(_failure(document["document_id"], error))
         else:
@@ -53,17 +44,10 @@ def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOut
     return StageOutput(pa.Table.from_pylist(made, schema=PARSE), tuple(failures), (), costs, partial)
 
 
-def _parser_of(fetched: Mapping[str, Any]) -> str:
+def _parser_of(fetched: Mapping[str, Any], settings: ParseSettings) -> str:
     if fetched["size_bytes"] == 0:
         raise DocumentError("empty", "the file has no bytes", remedy="fetch it again, or take it out of the source")
-    try:
-        return _PARSERS[fetched["media_type"]]
-    except KeyError:
-        raise DocumentError(
-            "unsupported_type",
-            f"there is no parser for {fetched['media_type']}; there are parsers for {', '.join(_PARSERS)}",
-            remedy="convert the file, or leave its kind out of the source's patterns",
-        ) from None
+    return backend_of(fetched["media_type"], settings.backends).target
 
 
 def _emptiness(result: JobResult) -> DocumentError | None:
@@ -92,8 +76,8 @@ def _failure(document_id: str, error: DocumentError) -> Failure:
 
 
 def fingerprint(settings: ParseSettings) -> Mapping[str, str]:
-    """The versions of the parsers."""
-    return {name: version(name) for name in ("pymupdf", "lxml", "markdown-it-py", "charset-normalizer")}
+    """The versions of the parsers that these settings choose."""
+    return package_versions(settings.backends)
 
 
 STAGE = Stage(

@@ -336,6 +336,15 @@ def _facts(
     present = sum(count for cohort, count in cohorts.items() if cohort != Cohort.DELETED)
     said = ", ".join(f"{cohorts[cohort]} {cohort}" for cohort in Cohort if cohort in cohorts)
     yield "Documents", f"{present} ({said})" if said else "none"
+    skipped = {name: found for name, found in (manifest.get("skipped") or {}).items() if found}
+    if skipped:
+        yield (
+            "Passed over at the sources",
+            "; ".join(
+                f"{name}: {', '.join(f'{count} {reason}' for reason, count in found.items())}"
+                for name, found in skipped.items()
+            ),
+        )
     yield "Started", shown_time(manifest.get("started_at"))
     yield "Compared with", f"run {verdict.baseline} (live)" if verdict.baseline else "nothing: no index was live"
     if verdict.anchor:

@@ -100,7 +100,7 @@ def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
 def _find(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict[str, Any]:
     found: list[dict[str, Any]] = (
         connection.sql(
-            """SELECT * EXCLUDE (locator),
+            """SELECT * EXCLUDE (locator, source_version),
                       CASE WHEN document_id = $name OR uri = $name THEN 0
                            WHEN starts_with(document_id, $name) OR starts_with(document_id, 'doc-' || $name) THEN 1
                            ELSE 2 END AS distance

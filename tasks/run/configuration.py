@@ -12,8 +12,9 @@ from tasks.chunk.settings import ChunkSettings
 from tasks.dedup.settings import DedupSettings
 from tasks.embed.settings import EmbedSettings
 from tasks.errors import ConfigurationError
-from tasks.fetch.listing import FileSource, Source, takes_in
+from tasks.fetch.folders import takes_in
 from tasks.fetch.settings import FetchSettings
+from tasks.fetch.sources import FolderSource, FsspecSource, Source
 from tasks.gate.settings import GateSettings
 from tasks.index.settings import IndexSettings
 from tasks.language.settings import LanguageSettings
@@ -157,7 +158,8 @@ def _check_lake(configuration: Configuration, path: Path) -> None:
             f"{path}: the path of the lake holds a control character: {str(lake)!r}", remedy="correct `lake`"
         )
     for source in configuration.sources:
-        if isinstance(source, FileSource) and takes_in(source, lake):
+        folder = _folder_of(source)
+        if folder is not None and takes_in(folder, lake):
             raise ConfigurationError(
                 f"{path}: the lake {lake} lies in the folder of source {source.name!r}, so that every run would ingest "
                 f"what the run before wrote",
@@ -165,9 +167,19 @@ def _check_lake(configuration: Configuration, path: Path) -> None:
             )
 
 
+def _folder_of(source: Source) -> FolderSource | None:
+    """The folder on this machine that a source lists; null where it lists none."""
+    if isinstance(source, FsspecSource):
+        protocol, _, path = source.url.rpartition("://")
+        if protocol not in ("", "file", "local") or "::" in source.url:
+            return None
+        return FolderSource(name=source.name, root=Path(path), include=source.include, exclude=source.exclude)
+    return source if isinstance(source, FolderSource) else None
+
+
 def _hint(problem: Any) -> str:
     if problem["type"] == "union_tag_not_found":
-        return "; write `type: files` or `type: http`"
+        return "; write `type: files`, `http`, `fsspec`, `records` or `warc`"
     if problem["type"] != "extra_forbidden":
         given = problem.get("input")
         return f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""
@@ -176,24 +188,23 @@ def _hint(problem: Any) -> str:
 
 
 def _allowed_keys(location: tuple[Any, ...]) -> list[str]:
-    model: Any = Configuration
+    models: list[type[BaseModel]] = [Configuration]
     for part in location:
         if not isinstance(part, str):
             continue
-        field = getattr(model, "model_fields", {}).get(part)
-        if field is None:
-            continue
-        model = _model_in(field.annotation)
-    return sorted(field.alias or name for name, field in getattr(model, "model_fields", {}).items())
+        # Where several kinds of record may stand (sources), pydantic names the kind by its `type`.
+        kinds = [
+            model for model in models if "type" in model.model_fields and model.model_fields["type"].default == part
+        ]
+        fields = [model.model_fields[part] for model in models if part in model.model_fields]
+        models = kinds or [found for field in fields for found in _models_in(field.annotation)]
+    return sorted({field.alias or name for model in models for name, field in model.model_fields.items()})
 
 
-def _model_in(annotation: Any) -> Any:
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in getattr(annotation, "__args__", ()):
-        if (found := _model_in(argument)) is not None:
-            return found
-    return None
+        return [annotation]
+    return [found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)]
 
 
 def _resolved(configuration: Configuration, folder: Path) -> Configuration:

@@ -227,6 +227,8 @@ def _complete_documents(context: RunContext, batch: BatchRef) -> BatchRef:
         if fetch is not None:
             row["content_sha"] = fetch["content_sha"]
             row["size_bytes"] = fetch["size_bytes"]
+            # A server says the type only with the bytes; a later plan that asks for none must know it.
+            row["media_type_declared"] = fetch["media_type_declared"]
             row["commit_time"] = fetch["commit_time"] or row["commit_time"]
             # A document that live could not fetch has no bytes there: whatever is found now is a change.
             if row["cohort"] in (Cohort.CHANGED, Cohort.UNCHANGED):

@@ -3,27 +3,32 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from schemas.documents import DOCUMENTS
 from schemas.names import Cohort
-from tasks.fetch.listing import Listed, list_source
+from tasks.fetch.listed import Listed, Skips
+from tasks.fetch.listing import list_source
+from tasks.fetch.places import Part, place_of
 from tasks.globs import path_glob
 from tasks.run.configuration import AccessRule, Configuration, PathRule
 
 UNCLASSIFIED = "unclassified"
 
 
-def make_plan(configuration: Configuration, last_scan: pa.Table, live: pa.Table) -> pa.Table:
+def make_plan(
+    configuration: Configuration, last_scan: pa.Table, live: pa.Table, skips: Skips | None = None
+) -> pa.Table:
     """Lists the sources and gives every document its id, class, access scope and cohort.
 
     Args:
         configuration: sources, class rules and access rules.
         last_scan: the plan of the last finished scan, from which ids are kept (empty on a first run).
         live: the plan behind the live generation, against which cohorts are told (empty where nothing is live).
+        skips: where what the sources hold besides documents is counted.
 
     Returns:
         `DOCUMENTS` rows sorted by id, deleted documents included.
@@ -31,8 +36,14 @@ def make_plan(configuration: Configuration, last_scan: pa.Table, live: pa.Table)
     Raises:
         ConfigurationError: a source cannot be listed; nothing is then taken for deleted.
     """
-    listed = [item for source in configuration.sources for item in list_source(source)]
+    skips = skips or Skips()
     known = [row for row in last_scan.to_pylist() if row["cohort"] != Cohort.DELETED]
+    seen = {(row["source"], row["uri"]): row for row in known if row["source_version"] and row["content_sha"]}
+    listed = [
+        _recognised(item, seen.get((item.source, item.uri)))
+        for source in configuration.sources
+        for item in list_source(source, configuration.stages.fetch, skips)
+    ]
     ids = assign_ids([(item.source, item.uri, item.content_sha) for item in listed], known)
     live_rows = {row["document_id"]: row for row in live.to_pylist() if row["cohort"] != Cohort.DELETED}
     rows = [
@@ -42,6 +53,20 @@ def make_plan(configuration: Configuration, last_scan: pa.Table, live: pa.Table)
     present = set(ids)
     rows += [_deleted(row) for document_id, row in live_rows.items() if document_id not in present]
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["document_id"]), schema=DOCUMENTS)
+
+
+def _recognised(item: Listed, before: dict[str, Any] | None) -> Listed:
+    """A document whose source tells the same version as at the last scan has the bytes that it had then."""
+    if before is None or item.version is None or item.content_sha is not None:
+        return item
+    if item.version != before["source_version"]:
+        return item
+    return replace(
+        item,
+        content_sha=before["content_sha"],
+        size_bytes=before["size_bytes"],
+        media_type_declared=before["media_type_declared"],
+    )
 
 
 def assign_ids(found: Sequence[tuple[str, str, str | None]], known: Iterable[dict[str, Any]]) -> list[str]:
@@ -97,17 +122,24 @@ class BatchPlan:
 def split_batches(plan: pa.Table, batch_size: int) -> list[BatchPlan]:
     """Batches of at most `batch_size` documents, at least four where there are documents enough.
 
-    Documents that are new or changed come first, so that they travel together; deleted ones travel nowhere.
+    Documents that are new or changed come first, so that they travel together; deleted ones travel nowhere. Parts of
+    one file come in their order, so that a batch reads one stretch of it.
     """
     rows = plan.filter(pa.array([cohort != Cohort.DELETED for cohort in plan.column("cohort").to_pylist()], pa.bool_()))
     still = [cohort in (Cohort.UNCHANGED, Cohort.MOVED) for cohort in rows.column("cohort").to_pylist()]
-    order = sorted(range(rows.num_rows), key=lambda i: (still[i], i))
+    parts = [_part(locator) for locator in rows.column("locator").to_pylist()]
+    order = sorted(range(rows.num_rows), key=lambda i: (still[i], *parts[i], i))
     rows = rows.take(pa.array(order, pa.int64()))
     size = max(1, min(batch_size, -(-rows.num_rows // 4)))
     return [
         BatchPlan(number, rows.slice(start, size))
         for number, start in enumerate(range(0, rows.num_rows, size), start=1)
     ]
+
+
+def _part(locator: str) -> tuple[str, int]:
+    place = place_of(locator)
+    return (place.container, place.position) if isinstance(place, Part) else ("", 0)
 
 
 def _row(configuration: Configuration, item: Listed, document_id: str, live: dict[str, Any] | None) -> dict[str, Any]:
@@ -130,6 +162,7 @@ def _row(configuration: Configuration, item: Listed, document_id: str, live: dic
         "cohort": _cohort(item, live),
         "previous_content_sha": live["content_sha"] if live else None,
         "previous_uri": live["uri"] if live else None,
+        "source_version": item.version,
     }
 
 

@@ -11,6 +11,7 @@ from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import Cohort, StageName
 from schemas.verdict import Verdict
 from tasks.errors import RunError
+from tasks.fetch.listed import Skips
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.measures import stage_measures, table_digest
 from tasks.figures.stage_table import stage_table
@@ -56,8 +57,9 @@ class Session:
         live = open_index(self.context).live()
         baseline = live.generation.run_id if live else None
         last = self.runs.last_scan(before=self.context.run_id)
-        plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline))
-        self.runs.update(self.context.run_id, baseline_run=baseline, last_scan_run=last)
+        skips = Skips()
+        plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline), skips)
+        self.runs.update(self.context.run_id, baseline_run=baseline, last_scan_run=last, skipped=skips.by_source())
         self.runs.write_plan(self.context.run_id, plan)
         parts = split_batches(plan, self.context.configuration.run.batch_size)
         self.context.progress.expect(sum(part.documents.num_rows for part in parts), len(parts))

@@ -24,6 +24,19 @@ sources:
   # - name: site
   #   type: http
   #   urls: ["https://example.org/terms", "https://example.org/privacy"]
+  #   sitemaps: ["https://example.org/sitemap.xml"]
+  # - name: bucket # s3://, gs://, az://, file://; keys come from the environment. An archive: `zip::` and its URL
+  #   type: fsspec
+  #   url: s3://example-bucket/reports
+  #   include: ["**/*.pdf"]
+  # - name: rows # each row of JSON Lines or Parquet files is a document
+  #   type: records
+  #   root: ./rows
+  #   id: id
+  #   content: text
+  # - name: crawl # each page of a web archive with status 200 is a document
+  #   type: warc
+  #   root: ./crawl
 
 # Document classes, by which every figure is sliced. The first rule that matches wins, else `unclassified`.
 classes:

@@ -15,7 +15,7 @@ import pytest
 from schemas.documents import DOCUMENTS
 from schemas.names import StageName
 from schemas.stages import FETCH
-from tasks.fetch.http import is_public
+from tasks.fetch.connections import is_public
 from tasks.fetch.settings import FetchSettings
 from tasks.fetch.stage import STAGE
 from tasks.lake.raw import RawStore
@@ -257,7 +257,9 @@ def test_private_addresses_are_refused_without_a_request(site: Site, resources: 
 
 def test_every_hop_of_a_redirect_is_checked(site: Site, resources: Resources, monkeypatch: pytest.MonkeyPatch) -> None:
     # Loopback stands in for the public Internet, which tests do not reach; all else is as it is.
-    monkeypatch.setattr("tasks.fetch.http.is_public", lambda address: address == "127.0.0.1" or is_public(address))
+    monkeypatch.setattr(
+        "tasks.fetch.connections.is_public", lambda address: address == "127.0.0.1" or is_public(address)
+    )
     url = site.on("/x", Reply(status=302, headers={"Location": "http://127.0.0.2:1/metadata"}))
     assert failure(fetch(resources, planned(url), settings=FetchSettings(retries=0))) == ("address_refused", False)
     assert len(site.requests["/x"]) == 1

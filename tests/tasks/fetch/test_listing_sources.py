@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.errors import ConfigurationError
-from tasks.fetch.listing import FileSource, HttpSource, Listed, canonical_url, list_source
+from tasks.fetch.listed import Listed, Skips
+from tasks.fetch.listing import list_source as list_any
 from tasks.fetch.local import portable_name, read_file, system_name
+from tasks.fetch.settings import FetchSettings
+from tasks.fetch.sources import FileSource, HttpSource, Source
+from tasks.fetch.urls import canonical_url
+
+
+def list_source(source: Source) -> Iterator[Listed]:
+    return list_any(source, FetchSettings(), Skips())
 
 
 def write(root: Path, *names: str) -> None:

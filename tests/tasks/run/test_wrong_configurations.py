@@ -62,6 +62,31 @@ def test_a_lake_that_no_source_sees_may_lie_anywhere(tmp_path: Path, lake: str, 
     assert load(tmp_path, lake=lake, sources=[FILES | source]).lake == tmp_path / lake
 
 
+def test_a_lake_in_a_local_store_is_refused_as_well(tmp_path: Path) -> None:
+    store = {"name": "s", "type": "fsspec", "url": f"file://{tmp_path}/documents"}
+    with pytest.raises(ConfigurationError, match="lies in the folder of source 's'"):
+        load(tmp_path, lake="documents/lake", sources=[store])
+    assert load(tmp_path, lake="documents/lake", sources=[store | {"exclude": ["lake/**"]}])
+
+
+@pytest.mark.parametrize(
+    ("source", "allowed"),
+    [
+        (
+            {"type": "http", "urls": ["https://example.org/"]},
+            "exclude, include, max_urls, name, sitemaps, trust_lastmod",
+        ),
+        ({"type": "fsspec", "url": "memory://x"}, "exclude, include, name, type, url"),
+        ({"type": "files", "root": "documents"}, "exclude, follow_symlinks, include, name, root, type"),
+    ],
+)
+def test_a_wrong_key_of_a_source_is_answered_with_those_of_its_type(
+    tmp_path: Path, source: dict[str, Any], allowed: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=rf"allowed keys: {allowed}"):
+        load(tmp_path, sources=[source | {"name": "s", "wrong": 1}])
+
+
 def test_a_lake_behind_a_link_into_the_source_is_refused(tmp_path: Path) -> None:
     (tmp_path / "documents").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "documents")
@@ -78,8 +103,11 @@ def test_a_source_name_can_be_told_from_the_path_behind_it(tmp_path: Path, name:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"sources": [{"name": "s", "root": "documents"}]}, "write `type: files` or `type: http`"),
-        ({"sources": [{"name": "s", "type": "http"}]}, "needs `urls` or `urls_file`"),
+        (
+            {"sources": [{"name": "s", "root": "documents"}]},
+            "write `type: files`, `http`, `fsspec`, `records` or `warc`",
+        ),
+        ({"sources": [{"name": "s", "type": "http"}]}, "needs `urls`, `urls_file` or `sitemaps`"),
         ({"lake": "la\nke"}, "control character"),
         ({"stages": {"pii": {"thresholds": {"PERSON": 85}}}}, "less than or equal to 1"),
         ({"gate": {"rules": [CEILING | {"threshold": float("nan")}]}}, "finite"),

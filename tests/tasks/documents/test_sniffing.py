@@ -9,7 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.fetch.sniff import BINARY, DOCX, HTML, MARKDOWN, PDF, PLAIN, XLSX, XML, ZIP, sniff, types_agree
+from tasks.documents.sniff import (
+    BINARY,
+    CSV,
+    DOC,
+    DOCX,
+    EMAIL,
+    ENCRYPTED_OFFICE,
+    EPUB,
+    HTML,
+    JSON,
+    MARKDOWN,
+    PDF,
+    PLAIN,
+    PPTX,
+    RTF,
+    XLSX,
+    XML,
+    ZIP,
+    sniff,
+    types_agree,
+)
 
 
 def archive(*names: str) -> bytes:
@@ -23,6 +43,8 @@ def archive(*names: str) -> bytes:
 WORD = archive("[Content_Types].xml", "word/document.xml")
 TEXT = "The pump is serviced once a year. Größe: 5 µm.\n"
 BINARY_JUNK = bytes(range(256)) * 3
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +80,28 @@ BINARY_JUNK = bytes(range(256)) * 3
         (gzip.compress(b"<html>", mtime=0), HTML, "application/gzip"),
         (WORD, None, DOCX),
         (WORD[:-30], DOCX, DOCX),
+        (b"a,b\n1,2\n", CSV, CSV),
+        (b"a,b\n1,2\n", None, PLAIN),
+        (b' {"a": 1}', JSON, JSON),
+        (b"[1, 2]", "application/json; charset=utf-8", JSON),
+        (b'{"a": 1}', None, PLAIN),
+        (b"no value", JSON, PLAIN),
+        (b"<html><p>an error page</p>", JSON, HTML),
+        (b"<feed><title>x</title></feed>", XML, XML),
+        (b"<feed><title>x</title></feed>", None, PLAIN),
+        (b"<!DOCTYPE html><title>x</title>", XML, HTML),
+        (b"<a> is not closed, 1 < 2", PLAIN, HTML),
+        (b"II+\x00\x08\x00", None, "image/tiff"),
+        (b"{\\rtf1\\ansi a}", DOC, RTF),
+        (archive("mimetype", "META-INF/container.xml"), None, EPUB),
+        (archive("[Content_Types].xml", "ppt/presentation.xml"), DOCX, PPTX),
+        (b"<html><p>an error page</p>", CSV, HTML),
+        (b"Return-Path: <a@example.org>\r\nFrom: a@example.org\r\nSubject: x\r\n\r\nHello", None, EMAIL),
+        (b"From: a@example.org\nTo: b@example.org\nDate: Monday\n\nA letter that was typed.", None, PLAIN),
+        (b"Subject: x\n\nHello", EMAIL, EMAIL),
+        (b"Dear Ann,\n\nthis is no message.", EMAIL, PLAIN),
+        (OLE + "WordDocument".encode("utf-16-le"), None, DOC),
+        (OLE + "EncryptedPackage".encode("utf-16-le"), DOCX, ENCRYPTED_OFFICE),
         (archive("[Content_Types].xml", "xl/workbook.xml"), ZIP, XLSX),
         (archive("readme.txt", "old/word/x"), DOCX, ZIP),
         (b"PK\x03\x04 not an archive", DOCX, ZIP),
@@ -77,6 +121,8 @@ def test_bytes_decide(data: bytes, declared: str | None, expected: str) -> None:
         ("text/markdown", PLAIN, True),
         ("text/csv", PLAIN, True),
         ("application/json", PLAIN, True),
+        ("text/plain", JSON, True),
+        ("application/vnd.ms-word.document.macroEnabled.12", DOCX, True),
         (HTML, PLAIN, False),
         (HTML, MARKDOWN, False),
         (PDF, HTML, False),

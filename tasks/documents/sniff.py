@@ -18,6 +18,19 @@ _OOXML = "application/vnd.openxmlformats-officedocument."
 DOCX = _OOXML + "wordprocessingml.document"
 XLSX = _OOXML + "spreadsheetml.sheet"
 PPTX = _OOXML + "presentationml.presentation"
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+JSON = "application/json"
+ODT = "application/vnd.oasis.opendocument.text"
+RTF = "application/rtf"
+EPUB = "application/epub+zip"
+EMAIL = "message/rfc822"
+DOC = "application/msword"
+XLS = "application/vnd.ms-excel"
+PPT = "application/vnd.ms-powerpoint"
+OLE = "application/x-ole-storage"
+ENCRYPTED_OFFICE = "application/x-encrypted-office"
+"""An Office file under a password; there is no registered name."""
 
 SUFFIX_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -32,17 +45,32 @@ SUFFIX_TYPES: Mapping[str, str] = MappingProxyType(
         ".txt": PLAIN,
         ".text": PLAIN,
         ".log": PLAIN,
-        ".csv": "text/csv",
-        ".tsv": "text/tab-separated-values",
-        ".json": "application/json",
+        ".csv": CSV,
+        ".tsv": TSV,
+        ".tab": TSV,
+        ".json": JSON,
         ".xml": XML,
         ".svg": "image/svg+xml",
-        ".rtf": "application/rtf",
+        ".rtf": RTF,
+        ".doc": DOC,
+        ".xls": XLS,
+        ".ppt": PPT,
+        ".msg": "application/vnd.ms-outlook",
         ".docx": DOCX,
+        ".docm": DOCX,
+        ".dotx": DOCX,
         ".xlsx": XLSX,
+        ".xlsm": XLSX,
         ".pptx": PPTX,
-        ".odt": "application/vnd.oasis.opendocument.text",
-        ".epub": "application/epub+zip",
+        ".pptm": PPTX,
+        ".ppsx": PPTX,
+        ".odt": ODT,
+        ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+        ".odp": "application/vnd.oasis.opendocument.presentation",
+        ".epub": EPUB,
+        ".eml": EMAIL,
+        ".mht": EMAIL,
+        ".mhtml": EMAIL,
         ".png": "image/png",
         ".jpg": "image/jpeg",
         ".jpeg": "image/jpeg",
@@ -64,8 +92,23 @@ _ALIASES = {
     "text/xml": XML,
     "application/x-zip-compressed": ZIP,
     "application/x-gzip": "application/gzip",
-    "text/rtf": "application/rtf",
+    "text/rtf": RTF,
+    "text/comma-separated-values": CSV,
+    "application/csv": CSV,
+    "multipart/related": EMAIL,
+    "application/x-mimearchive": EMAIL,
     "image/jpg": "image/jpeg",
+    "image/x-png": "image/png",
+    "image/tif": "image/tiff",
+    "text/json": JSON,
+    "application/ld+json": JSON,
+    "application/rss+xml": XML,
+    "application/atom+xml": XML,
+    "application/vnd.ms-word.document.macroenabled.12": DOCX,
+    "application/vnd.ms-excel.sheet.macroenabled.12": XLSX,
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12": PPTX,
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.template": DOCX,
+    "application/vnd.openxmlformats-officedocument.presentationml.slideshow": PPTX,
 }
 
 _MAGIC = (
@@ -75,11 +118,23 @@ _MAGIC = (
     (b"GIF89a", "image/gif"),
     (b"II*\x00", "image/tiff"),
     (b"MM\x00*", "image/tiff"),
+    (b"II+\x00", "image/tiff"),
+    (b"MM\x00+", "image/tiff"),
     (b"\x1f\x8b", "application/gzip"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
-    (b"{\\rtf", "application/rtf"),
+    (b"{\\rtf", RTF),
     (b"%!PS", "application/postscript"),
 )
+
+_OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_STREAMS = (
+    ("EncryptedPackage", ENCRYPTED_OFFICE),
+    ("WordDocument", DOC),
+    ("Workbook", XLS),
+    ("Book", XLS),
+    ("PowerPoint Document", PPT),
+    ("__properties_version1.0", "application/vnd.ms-outlook"),
+)
+"""The stream by which the old Office formats, and files under a password, tell themselves apart."""
 
 _BOMS = (
     (b"\xef\xbb\xbf", "utf-8"),
@@ -101,6 +156,12 @@ _FRAGMENT_START = re.compile(
     r"|span|form|center|base)\b[^>]*>",
     re.IGNORECASE,
 )
+_HEADER = r"[!-9;-~]+[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*"
+_HEADERS = re.compile(rf"(?:{_HEADER})+")
+_HEADER_NAME = re.compile(r"^([!-9;-~]+?)[ \t]*:", re.MULTILINE)
+_MAIL_TRACES = frozenset({"received", "return-path", "message-id", "mime-version", "delivered-to"})
+"""Headers that programs write; a person's letter may begin with `From:` and `Date:` as well."""
+_MAIL_NAMES = frozenset({"from", "to", "cc", "date", "subject", "reply-to", "content-type", *_MAIL_TRACES})
 _ANY_TAG = re.compile(r"<[a-z][^>]*>", re.IGNORECASE)
 
 
@@ -134,7 +195,7 @@ def types_agree(declared: str, sniffed: str) -> bool:
     declared, sniffed = canonical_type(declared), canonical_type(sniffed)
     if declared == sniffed:
         return True
-    if sniffed == MARKDOWN:
+    if sniffed in (MARKDOWN, CSV, TSV, JSON):
         return declared == PLAIN
     is_text = declared.startswith("text/") or declared.endswith(("/json", "+json", "/yaml", "/x-yaml", "/javascript"))
     return sniffed == PLAIN and is_text and declared != HTML
@@ -143,8 +204,8 @@ def types_agree(declared: str, sniffed: str) -> bool:
 def sniff(data: bytes, declared: str | None = None) -> str:
     """The media type of these bytes.
 
-    `declared` decides only what bytes leave open: Markdown or plain text, a page's fragment or Markdown with tags
-    in it. It never turns binary data into text or a web page into a PDF.
+    `declared` decides only what bytes leave open: Markdown, CSV, JSON, XML or plain text, a page's fragment or
+    Markdown with tags in it. It never turns binary data into text or a web page into a PDF.
 
     >>> sniff(b"<!-- x --><!DOCTYPE html><p>No such page", "application/pdf")
     'text/html'
@@ -157,11 +218,15 @@ def sniff(data: bytes, declared: str | None = None) -> str:
     for magic, media_type in _MAGIC:
         if data.startswith(magic):
             return media_type
+    if data.startswith(_OLE_MAGIC):
+        return next((kind for name, kind in _OLE_STREAMS if name.encode("utf-16-le") in data), OLE)
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_type(data)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     text = _head_text(data)
+    if text is not None and _is_mail(text, hint):
+        return EMAIL
     # A page that begins as one is one, whatever its bytes do later (EBCDIC, a broken export).
     marked_up = _markup_type(data[:_HEAD].decode("latin-1"), None) if text is None else _markup_type(text, hint)
     if marked_up is not None:
@@ -171,7 +236,20 @@ def sniff(data: bytes, declared: str | None = None) -> str:
         return PDF
     if text is None:
         return BINARY
-    return MARKDOWN if hint == MARKDOWN else PLAIN
+    if hint == JSON:
+        return JSON if text.lstrip()[:1] in ("{", "[") else PLAIN
+    return hint if hint in (MARKDOWN, CSV, TSV) else PLAIN
+
+
+def _is_mail(text: str, hint: str | None) -> bool:
+    """Whether a text begins with the headers of a message: declared ones need one of the usual names, others three of
+    them, one of which only programs write.
+    """
+    match = _HEADERS.match(text.replace("\r\n", "\n"))
+    names = {name.lower() for name in _HEADER_NAME.findall(match.group())} if match else set()
+    if hint == EMAIL:
+        return bool(names & _MAIL_NAMES)
+    return len(names & _MAIL_NAMES) >= 3 and bool(names & _MAIL_TRACES)
 
 
 def _markup_type(text: str, hint: str | None) -> str | None:
@@ -182,6 +260,8 @@ def _markup_type(text: str, hint: str | None) -> str | None:
     if text.startswith("<svg", start):
         return "image/svg+xml"
     if text.lstrip().startswith("<?xml"):
+        return XML
+    if hint == XML and re.match(r"<[A-Za-z_!]", text[start:]):
         return XML
     if hint == MARKDOWN:
         return None
@@ -222,10 +302,14 @@ def _zip_type(data: bytes) -> str:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
             if names[:1] == ["mimetype"] and archive.getinfo("mimetype").file_size < 200:
-                return archive.read("mimetype").decode("ascii", "replace").strip()
+                stated = archive.read("mimetype").decode("ascii", "replace").strip()
+                if re.fullmatch(r"application/[\w.+-]+", stated):
+                    return stated
     except (zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError, EOFError, OSError):
         # A damaged archive is still a document of its kind: names stand uncompressed before each entry.
         names = [name for name in ("word/document.xml", "xl/workbook.xml", "ppt/presentation.xml") if _has(data, name)]
+    if "META-INF/container.xml" in names:
+        return EPUB
     for folder, media_type in (("word/", DOCX), ("xl/", XLSX), ("ppt/", PPTX)):
         if any(name.startswith(folder) for name in names):
             return media_type

@@ -1,0 +1,150 @@
+"""The parsers there are: for each format its media types and its backends, of which the settings choose one.
+
+Adding a backend is a line here and a function `module:function` that is called in a worker of the cage as
+(path, settings, declared media type, pages); see `docs/extending.md`. This module imports no parser.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
+
+from tasks.documents.sniff import CSV, DOC, DOCX, ENCRYPTED_OFFICE, PPT, PPTX, TSV, XLS, XLSX
+from tasks.errors import ConfigurationError, DocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One parser of one format.
+
+    `packages` are the distributions whose versions shape its output. `extra` is the extra of corpusgate that brings
+    them, where an ordinary installation does not.
+    """
+
+    target: str
+    packages: tuple[str, ...] = ()
+    extra: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file: the media types (as sniffed) that are it, and its backends by name, the default first."""
+
+    media_types: tuple[str, ...]
+    backends: Mapping[str, Backend]
+
+    @property
+    def default(self) -> str:
+        """The name of the backend that is used where the settings name none."""
+        return next(iter(self.backends))
+
+
+def _docling(function: str, *readers: str) -> Backend:
+    return Backend(f"tasks.parse.office:{function}", ("docling-slim", "docling-core", "lxml", *readers))
+
+
+_OLD_OFFICE = "save it in the format that followed (LibreOffice: soffice --convert-to {} FILE) and ingest that"
+_REFUSED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        DOC: ("unsupported_type", "there is no parser for the old Word format (.doc)", _OLD_OFFICE.format("docx")),
+        XLS: ("unsupported_type", "there is no parser for the old Excel format (.xls)", _OLD_OFFICE.format("xlsx")),
+        PPT: (
+            "unsupported_type",
+            "there is no parser for the old PowerPoint format (.ppt)",
+            _OLD_OFFICE.format("pptx"),
+        ),
+        ENCRYPTED_OFFICE: (
+            "encrypted",
+            "the Office file needs a password to be read",
+            "remove the password and replace the file in the source",
+        ),
+    }
+)
+"""Media types that are known and not read: error class, cause, remedy."""
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "pdf": Format(("application/pdf",), {"pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",))}),
+        "html": Format(
+            ("text/html", "application/xhtml+xml"),
+            {"lxml": Backend("tasks.parse.html:parse_html", ("lxml", "charset-normalizer"))},
+        ),
+        "markdown": Format(
+            ("text/markdown",),
+            {
+                "markdown-it": Backend(
+                    "tasks.parse.markdown:parse_markdown", ("markdown-it-py", "lxml", "charset-normalizer")
+                )
+            },
+        ),
+        "docx": Format((DOCX,), {"docling": _docling("parse_docx", "python-docx")}),
+        "pptx": Format((PPTX,), {"docling": _docling("parse_pptx", "python-pptx")}),
+        "xlsx": Format((XLSX,), {"docling": _docling("parse_xlsx", "openpyxl")}),
+        "csv": Format((CSV, TSV), {"docling": _docling("parse_csv", "charset-normalizer")}),
+        "text": Format(
+            ("text/plain", "application/json"),
+            {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))},
+        ),
+    }
+)
+"""Every format by its name in the settings."""
+
+
+def chosen_backends(choices: Mapping[str, str]) -> dict[str, str]:
+    """A backend for every format: the chosen one, else the default.
+
+    Raises:
+        ValueError: a format or a backend that does not exist; the message names those that do.
+    """
+    for name, backend in choices.items():
+        if name not in FORMATS:
+            raise ValueError(f"there is no format {name!r}; there are {_names(FORMATS)}")
+        if backend not in FORMATS[name].backends:
+            raise ValueError(f"there is no parser {backend!r} of {name}; there are {_names(FORMATS[name].backends)}")
+    return {name: choices.get(name, kind.default) for name, kind in FORMATS.items()}
+
+
+def backend_of(media_type: str, choices: Mapping[str, str]) -> Backend:
+    """The backend that reads files of a media type.
+
+    Raises:
+        DocumentError: `unsupported_type`, `encrypted`.
+    """
+    for name, kind in FORMATS.items():
+        if media_type in kind.media_types:
+            return kind.backends[choices[name]]
+    if media_type in _REFUSED:
+        error_class, cause, remedy = _REFUSED[media_type]
+        raise DocumentError(error_class, cause, remedy=remedy)
+    raise DocumentError(
+        "unsupported_type",
+        f"there is no parser for {media_type}; there are parsers for {_names(FORMATS)}",
+        remedy="convert the file, or leave its kind out of the source's patterns",
+    )
+
+
+def package_versions(choices: Mapping[str, str]) -> dict[str, str]:
+    """The versions of what the chosen backends use; a backend that is not chosen adds nothing.
+
+    Raises:
+        ConfigurationError: a chosen backend is not installed.
+    """
+    found: dict[str, str] = {}
+    for name, choice in choices.items():
+        backend = FORMATS[name].backends[choice]
+        for package in backend.packages:
+            try:
+                found[package] = version(package)
+            except PackageNotFoundError:
+                brought = f"corpusgate[{backend.extra}]" if backend.extra else package
+                others = [other for other in FORMATS[name].backends if other != choice]
+                raise ConfigurationError(
+                    f"stages.parse.backends: {name} is to be read by {choice}, but {package} is not installed",
+                    remedy=f"pip install '{brought}'" + (f", or choose {_names(others, 'or')}" if others else ""),
+                ) from None
+    return found
+
+
+def _names(names: Iterable[str], joint: str = "and") -> str:
+    *first, last = names
+    return f"{', '.join(first)} {joint} {last}" if first else last

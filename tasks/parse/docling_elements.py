@@ -1,0 +1,220 @@
+"""From docling's document tree to elements. Imported in workers of the cage only: docling takes seconds."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from docling_core.types.doc import (
+    ContentLayer,
+    DocItem,
+    DocItemLabel,
+    DoclingDocument,
+    GroupItem,
+    GroupLabel,
+    InlineGroup,
+    ListItem,
+    NodeItem,
+    PictureItem,
+    SectionHeaderItem,
+    TableData,
+    TableItem,
+    TextItem,
+    TitleItem,
+)
+
+from schemas.names import ElementKind
+from tasks.parse.elements import Elements
+from tasks.parse.tables import Cell
+
+_KINDS = {
+    DocItemLabel.CODE: ElementKind.CODE,
+    DocItemLabel.FORMULA: ElementKind.FORMULA,
+    DocItemLabel.CAPTION: ElementKind.CAPTION,
+    DocItemLabel.FOOTNOTE: ElementKind.FOOTNOTE,
+}
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d) 00:00:00")
+"""A day in a sheet, as docling writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOptions:
+    """How a tree is read.
+
+    `captions` are texts that are captions. `below_title` puts headings a level down where there is a title. `paged`
+    says that the format has pages, `sheets` that each sheet is a part.
+    """
+
+    captions: frozenset[str] = frozenset()
+    below_title: bool = False
+    paged: bool = False
+    sheets: bool = False
+
+
+@dataclass(slots=True)
+class TreePages:
+    """What was found on pages: sheets by page, and pages that show a picture and gave no text."""
+
+    sheets: list[tuple[int, str]] = field(default_factory=list)
+    without_output: list[int] = field(default_factory=list)
+
+
+def read_document(document: DoclingDocument, elements: Elements, options: TreeOptions = TreeOptions()) -> TreePages:
+    """Adds the elements of a document in its reading order.
+
+    Left out are page headers and footers, comments, and what is hidden (slides, sheets). Footnotes and the notes of
+    slides are kept. A picture gives its caption, and a chart the table of its data.
+    """
+    reader = _Reader(document, elements, options)
+    reader.read(document.body, 0)
+    found = TreePages(reader.sheets)
+    if options.paged:
+        with_text = {row["page"] for row in elements.rows}
+        found.without_output = sorted(reader.pictured - with_text)
+    return found
+
+
+def table_rows(data: TableData) -> list[list[Cell]]:
+    """The cells of a table where they begin, row by row; a place that no cell covers is an empty cell."""
+    rows: list[list[Cell]] = []
+    cells = {(cell.start_row_offset_idx, cell.start_col_offset_idx): cell for cell in data.table_cells}
+    covered: set[tuple[int, int]] = set()
+    for i in range(data.num_rows):
+        rows.append([])
+        for j in range(data.num_cols):
+            cell = cells.get((i, j))
+            if cell is None:
+                if (i, j) not in covered:
+                    rows[-1].append(Cell(""))
+                continue
+            down, right = max(1, cell.row_span), max(1, cell.col_span)
+            if down > 1 or right > 1:
+                covered.update((i + a, j + b) for a in range(down) for b in range(right))
+            text = " ".join(cell.text.split())
+            day = _MIDNIGHT.fullmatch(text)
+            rows[-1].append(Cell(day[1] if day else text, down, right, cell.column_header))
+    return rows
+
+
+class _Reader:
+    """The walk through one tree."""
+
+    def __init__(self, document: DoclingDocument, elements: Elements, options: TreeOptions) -> None:
+        self._document = document
+        self._elements = elements
+        self._options = options
+        titled = any(isinstance(item, TitleItem) and item.content_layer == ContentLayer.BODY for item in document.texts)
+        self._shift = 1 if options.below_title and titled else 0
+        self._sheet = 0
+        self.sheets: list[tuple[int, str]] = []
+        self.pictured: set[int] = set()
+
+    def read(self, node: NodeItem, lists: int) -> None:
+        """Adds what lies below a node; `lists` is the number of lists around it."""
+        for child in self._children(node):
+            if isinstance(child, GroupItem) and child.label == GroupLabel.SHEET:
+                self._sheet += 1
+                self._read_sheet(child)
+            elif not self._is_shown(child):
+                continue
+            elif isinstance(child, TableItem):
+                self._read_table(child)
+            elif isinstance(child, PictureItem):
+                self._read_picture(child, lists)
+            elif isinstance(child, InlineGroup):
+                self._add(ElementKind.LIST_ITEM if lists else ElementKind.PARAGRAPH, self._inline(child), child, lists)
+            elif isinstance(child, ListItem):
+                self._read_list_item(child, max(1, lists))
+            elif isinstance(child, TextItem):
+                self._read_text(child)
+                self.read(child, lists)
+            elif isinstance(child, GroupItem):
+                if child.label != GroupLabel.COMMENT_SECTION:
+                    self.read(child, lists + (child.label in (GroupLabel.LIST, GroupLabel.ORDERED_LIST)))
+            else:
+                self.read(child, lists)
+
+    def _read_sheet(self, sheet: GroupItem) -> None:
+        if sheet.content_layer == ContentLayer.INVISIBLE:
+            return
+        self.sheets.append((self._sheet, sheet.name))
+        if self._options.sheets and sheet.children:
+            self._elements.begin_part(sheet.name, sheet.name, page=self._sheet)
+        self.read(sheet, 0)
+
+    def _read_table(self, table: TableItem) -> None:
+        for caption in table.captions:
+            self._add(ElementKind.CAPTION, caption.resolve(self._document).text, table)
+        self._elements.add_table(table_rows(table.data), page=self._page(table))
+        for inner in self._tables_below(table):
+            self._elements.add_table(table_rows(inner.data), page=self._page(table))
+
+    def _read_picture(self, picture: PictureItem, lists: int) -> None:
+        page = self._page(picture)
+        if page is not None:
+            self.pictured.add(page)
+        captions = {caption.cref for caption in picture.captions}
+        for caption in picture.captions:
+            self._add(ElementKind.CAPTION, caption.resolve(self._document).text, picture)
+        chart = picture.meta.tabular_chart if picture.meta else None
+        if chart is not None:
+            self._add(ElementKind.CAPTION, chart.title or "", picture)
+            self._elements.add_table(table_rows(chart.chart_data), page=page)
+        self.read(
+            picture.model_copy(update={"children": [c for c in picture.children if c.cref not in captions]}), lists
+        )
+
+    def _read_list_item(self, item: ListItem, lists: int) -> None:
+        inline = [child for child in self._children(item) if isinstance(child, InlineGroup)]
+        text = item.text or " ".join(self._inline(child) for child in inline)
+        self._add(ElementKind.LIST_ITEM, text, item, lists)
+        rest = [ref for ref in item.children if not isinstance(ref.resolve(self._document), InlineGroup)]
+        self.read(item.model_copy(update={"children": rest}), lists)
+
+    def _read_text(self, item: TextItem) -> None:
+        if isinstance(item, TitleItem):
+            self._add(ElementKind.HEADING, item.text, item, 1)
+        elif isinstance(item, SectionHeaderItem):
+            self._add(ElementKind.HEADING, item.text, item, item.level + self._shift)
+        elif item.text.strip() in self._options.captions:
+            self._add(ElementKind.CAPTION, item.text, item)
+        else:
+            self._add(_KINDS.get(item.label, ElementKind.PARAGRAPH), item.text, item)
+
+    def _add(self, kind: ElementKind, text: str, item: NodeItem, level: int | None = None) -> None:
+        level = level if kind in (ElementKind.HEADING, ElementKind.LIST_ITEM) else None
+        self._elements.add(kind, text.strip(), level=level, page=self._page(item))
+
+    def _page(self, item: NodeItem) -> int | None:
+        if not self._options.paged:
+            return None
+        places = getattr(item, "prov", None)
+        return places[0].page_no if places else self._sheet or self._parents_page(item)
+
+    def _parents_page(self, item: NodeItem) -> int | None:
+        """The page of something without a place of its own (a group, the notes of a slide): that of what is near it."""
+        for near in (item, item.parent.resolve(self._document) if item.parent else None):
+            for child in self._children(near) if near is not None else ():
+                if isinstance(child, DocItem) and child.prov:
+                    return child.prov[0].page_no
+        return None
+
+    def _inline(self, group: InlineGroup) -> str:
+        texts = (child.text for child in self._children(group) if isinstance(child, TextItem))
+        return " ".join(text for text in texts if text)
+
+    def _tables_below(self, node: NodeItem) -> Iterator[TableItem]:
+        for child in self._children(node):
+            if isinstance(child, TableItem):
+                yield child
+            yield from self._tables_below(child)
+
+    def _children(self, node: NodeItem) -> Iterable[Any]:
+        return (ref.resolve(self._document) for ref in node.children)
+
+    @staticmethod
+    def _is_shown(node: Any) -> bool:
+        layer = getattr(node, "content_layer", ContentLayer.BODY)
+        if layer == ContentLayer.FURNITURE:
+            return getattr(node, "label", None) == DocItemLabel.FOOTNOTE
+        return layer in (ContentLayer.BODY, ContentLayer.NOTES)
