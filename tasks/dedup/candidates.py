@@ -9,7 +9,8 @@ those candidates with which it shares most bands.
 
 A document that holds another one may be many times as long, so that their bands tell nothing: they are found by
 shared anchors. A document looks for its rarest ones that stand elsewhere too, each among the longest documents that
-hold it. Of all its anchors a candidate shares the least containment, less three standard errors of the sample.
+hold it. An edit costs up to `shingle_size` shingles, and up to `ANCHOR_SIZE` of the longer runs that anchors are made
+of: a candidate shares at least what edits in the worst places leave of the anchors, less three standard errors.
 """
 
 import tempfile
@@ -20,6 +21,7 @@ import duckdb
 import pyarrow as pa
 
 from schemas.stages import SIGNATURE
+from tasks.dedup.minhash import ANCHOR_SIZE
 from tasks.dedup.settings import DedupSettings
 
 _SIGNATURES = "CREATE TEMP TABLE signatures AS SELECT document_id, scope, text_sha, shingles, bands, anchors FROM part"
@@ -90,7 +92,7 @@ WITH holders AS (
 ), pairs AS (
     SELECT a.rank AS short, h.rank AS long FROM asked a JOIN holders h USING (scope, anchor)
     WHERE h.shingles > a.shingles GROUP BY a.rank, h.rank, h.shingles, a.questions
-    HAVING 4 * count(*) >= a.questions
+    HAVING 8 * count(*) >= a.questions
     QUALIFY row_number() OVER (PARTITION BY a.rank ORDER BY count(*) DESC, h.shingles DESC, h.rank) <= {holders}
 ), weighed AS (
     SELECT short, long, s.document_id AS short_id, l.document_id AS long_id, s.shingles AS size, l.shingles AS longest,
@@ -128,7 +130,7 @@ class Candidates:
                 holders=4 * settings.neighbours,
                 least=settings.containment_min_length - settings.shingle_size + 1,
                 asked=_ASKED,
-                share=settings.containment,
+                share=max(0.0, 1 - (1 - settings.containment) * ANCHOR_SIZE / settings.shingle_size),
                 neighbours=settings.neighbours,
             )
         )

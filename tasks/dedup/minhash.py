@@ -21,8 +21,9 @@ _SAMPLED_BITS = 6
 _SAMPLED = np.uint64(64 - _SAMPLED_BITS)
 _ANCHOR = np.uint64(64 - _SAMPLED_BITS - 32)
 
-SAMPLED_ONE_IN = 2**_SAMPLED_BITS
-"""Of so many shingles one is an anchor, on average."""
+ANCHOR_SIZE = 20
+"""Code points in the shingles that anchors are sampled from: of five, the rarest stand in half of all texts; of twenty,
+hardly one stands in a text that has nothing to do with it."""
 
 
 def coefficients(hashes: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
@@ -131,14 +132,15 @@ def signatures(
     return out, keys
 
 
-def anchors(text: str, shingle_size: int) -> NDArray[np.uint32]:
-    """The distinct anchors of a comparison text, sorted: the shingles whose fingerprint begins with six zero bits.
+def anchors(text: str) -> NDArray[np.uint32]:
+    """The distinct anchors of a comparison text, sorted: the runs of `ANCHOR_SIZE` code points whose fingerprint begins
+    with six zero bits, on average one in 64.
 
-    Which shingles they are depends on nothing but the shingle: if a text holds another one, it holds its anchors, and
-    the share of shared anchors estimates containment whatever the sizes (the sketch modulo m of A. Broder, "On the
-    resemblance and containment of documents", 1997). An anchor is 32 further bits of the fingerprint.
+    Which they are depends on nothing but the run: if a text holds another one, it holds its anchors, whatever the sizes
+    (the sketch modulo m of A. Broder, "On the resemblance and containment of documents", 1997). An anchor is 32 further
+    bits of the fingerprint.
     """
-    fingerprints = _rolled(text, shingle_size)
+    fingerprints = _rolled(text, ANCHOR_SIZE)
     out = np.empty(fingerprints.size, dtype=np.uint32)
     return np.unique(out[: _sample(fingerprints, out)])
 

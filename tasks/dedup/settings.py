@@ -74,8 +74,8 @@ class DedupSettings(StageSettings):
         default=500,
         ge=100,
         description="Characters of comparison text below which a document is not looked for inside others: short texts "
-        "stand in many. Candidates share sampled shingles, one in 64; of 500 characters none is sampled in 4 of 10,000 "
-        "texts.",
+        "stand in many. Candidates share sampled runs of 20 characters, one in 64: of a passage of 500 characters none "
+        "is sampled in 6 of 10,000.",
     )
     protect_facts: bool = Field(
         default=True,

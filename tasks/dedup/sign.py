@@ -37,7 +37,7 @@ def signature_rows(documents: pa.Table, clean_texts: Sequence[str], settings: De
             "shingles": [max(0, len(text) - settings.shingle_size + 1) for text in texts],
             "signature": [document.astype("<u4").tobytes() for document in hashes],
             "bands": keys.tolist(),
-            "anchors": [anchors(text, settings.shingle_size) for text in texts],
+            "anchors": [anchors(text) for text in texts],
         },
         schema=SIGNATURE,
     )

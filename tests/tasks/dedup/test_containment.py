@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,3 +142,23 @@ def test_parts_of_one_template_do_not_cost_their_square() -> None:
 
     decide([sign(texts, setting, {})], text_of, setting)
     assert sum(fetched) < 10 * len(texts)
+
+
+def test_excerpts_of_real_articles_are_found_and_no_article_is_taken_for_one(shared_data: Path) -> None:
+    lines = (shared_data / "dedup" / "mccormick-articles" / "articles_1000.train").read_text(encoding="utf-8")
+    articles = dict(line.split(" ", 1) for line in lines.splitlines())
+    excerpts = {
+        f"of-{d}": text[len(text) // 5 : -len(text) // 5]
+        for d, text in sorted(articles.items())[:400]
+        if len(text) > 1500 and len(text[len(text) // 5 : -len(text) // 5]) > 600
+    }
+    assert len(excerpts) > 150
+    rows = decided(articles | excerpts)
+    found = {d for d, row in rows.items() if row["contained_in"] is not None}
+    held = {d for d in excerpts if rows[d]["contained_in"] is not None}
+    # 600 characters hold nine anchors on average; one text in ten thousand has none.
+    assert len(held) >= len(excerpts) - 1
+    for d in held:
+        holder = rows[d]["contained_in"]
+        assert rows[d]["containment"] == pytest.approx(exact_share(excerpts[d], articles[holder]))
+    assert found == held
