@@ -39,8 +39,8 @@ def main() -> None:
         _speed([text for text, _ in synthetic[:400]])
         return
     _quality("presidio-research, synth_dataset_v2", synthetic, PiiSettings())
-    news = list(_conll(given.data / "wikigold" / "CONLL-format" / "data" / "wikigold.conll.txt"))
-    _quality("wikigold", news, PiiSettings(policy={"LOCATION": "mask", "ORGANIZATION": "mask"}))
+    encyclopedia = list(_conll(given.data / "wikigold" / "CONLL-format" / "data" / "wikigold.conll.txt"))
+    _quality("wikigold", encyclopedia, PiiSettings(policy={"LOCATION": "mask", "ORGANIZATION": "mask"}))
 
 
 def _presidio(path: Path) -> Iterator[Labelled]:
