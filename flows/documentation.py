@@ -237,7 +237,9 @@ def _type(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     if value.get("type") == "array":
         return f"list: {_type(value['items'], definitions)}"
     if value.get("type") == "object":
-        return f"mapping to: {_type(value['additionalProperties'], definitions)}"
+        # Where the keys have a pattern, so has the schema of what they lead to.
+        led_to = value.get("additionalProperties") or next(iter(value["patternProperties"].values()))
+        return f"mapping to: {_type(led_to, definitions)}"
     name = {"path": "path", "date": "date"}.get(value.get("format", ""), _JSON_TYPES[value["type"]])
     return f"{name}{_bounds(value)}"
 
@@ -254,8 +256,8 @@ def _default(value: Mapping[str, Any]) -> str:
         return "as below"
     if default is None:
         return "nothing"
-    if default in ([], ""):
-        return "none" if default == [] else "empty"
+    if default in ([], {}, ""):
+        return "empty" if default == "" else "none"
     if isinstance(default, dict):
         return ", ".join(f"`{key}: {_yaml(item)}`" for key, item in default.items())
     if isinstance(default, list):

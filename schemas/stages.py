@@ -141,9 +141,11 @@ SIGNATURE = pa.schema(
         _required("shingles", pa.int32()),
         _required("signature", pa.binary()),
         _required("bands", pa.list_(pa.uint64())),
+        pa.field("anchors", pa.list_(pa.uint32())),
     ]
 )
-"""What near-duplicate search needs of a document; made once per text and kept. `scope` is its access scope."""
+"""What near-duplicate search needs of a document; made once per text and kept. `scope` is its access scope; `anchors`
+are a sample of its shingles that depends on the shingles alone, by which a text is found inside a longer one."""
 
 DEDUP = pa.schema(
     [
@@ -153,10 +155,14 @@ DEDUP = pa.schema(
         pa.field("duplicate_of", pa.string()),
         pa.field("kind", pa.string()),
         pa.field("similarity", pa.float64()),
+        pa.field("contained_in", pa.string()),
+        pa.field("containment", pa.float64()),
     ]
 )
-"""`decision` is `kept` or `dropped`; `cluster_id` is the kept document's id; `kind` is `exact` or `near`;
-`similarity` is the exact Jaccard similarity with the kept document where the two were compared directly."""
+"""`decision` is `kept` or `dropped`; `cluster_id` is the kept document's id; `kind` is `exact`, `near` or `contained`;
+`similarity` is the exact Jaccard similarity with the kept document where the two were compared directly.
+`contained_in` is a longer kept document that holds this one, kept or dropped, and `containment` how much of it: the
+share of its distinct shingles that stand there."""
 
 PII_SPAN = pa.struct(
     [

@@ -146,12 +146,22 @@ class IndexView(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Signed:
+    """What the dedup barrier decided from: stored signatures by batch, clean texts on demand, who comes first."""
+
+    signatures: Sequence[Callable[[], pa.Table]]
+    text_of: Callable[[Sequence[str]], Mapping[str, str]]
+    precedence: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusEvidence:
     """What an evaluator of run facts reads: the whole run, streamed.
 
     `documents` has the `DOCUMENTS` schema, `locations` the `LOCATIONS` schema. `outputs(stage)` streams that
     stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live` the
-    generation in use before this run (null where there was none). `started` is when the run's plan was made.
+    generation in use before this run (null where there was none). `started` is when the run's plan was made. `signed`
+    is there for the dedup stage alone.
     """
 
     documents: pa.Table
@@ -161,6 +171,7 @@ class CorpusEvidence:
     index: IndexView | None
     live: IndexView | None
     started: datetime
+    signed: Signed | None = None
 
 
 S = TypeVar("S", bound=StageSettings)

@@ -40,6 +40,7 @@ PHYSICAL_TYPES: Mapping[str, pa.DataType] = MappingProxyType(
         "bool": pa.bool_(),
         "int32": pa.int32(),
         "int64": pa.int64(),
+        "uint32": pa.uint32(),
         "uint64": pa.uint64(),
         "float32": pa.float32(),
         "float64": pa.float64(),

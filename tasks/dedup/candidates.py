@@ -1,32 +1,53 @@
-"""Pairs of documents that may be near duplicates: documents of one access scope that share a band.
+"""Pairs of documents that may be near duplicates, or of which one may stand inside the other, of one access scope.
 
-The join runs in DuckDB, which spills to disk. Within a band's bucket a document is paired with its neighbours only,
-in the order of the bands that follow (an LSH forest: Bawa, Condie, Ganesan 2005), so that a bucket of ten thousand
-documents from one template costs ten thousand times a constant, and the most similar ones still stand side by side. A
-document keeps those candidates with which it shares most bands.
+The joins run in DuckDB, which spills to disk.
+
+Near duplicates share a band. Within a band's bucket a document is paired with its neighbours only, in the order of
+the bands that follow (an LSH forest: Bawa, Condie, Ganesan 2005), so that a bucket of ten thousand documents from one
+template costs ten thousand times a constant, and the most similar ones still stand side by side. A document keeps
+those candidates with which it shares most bands.
+
+A document that holds another one may be many times as long, so that their bands tell nothing: they are found by
+shared anchors. A document looks for its rarest ones that stand elsewhere too, each among the longest documents that
+hold it. An edit costs up to `shingle_size` shingles, and up to `ANCHOR_SIZE` of the longer runs that anchors are made
+of: a candidate shares at least what edits in the worst places leave of the anchors, less three standard errors.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import duckdb
 import pyarrow as pa
 
+from schemas.stages import SIGNATURE
+from tasks.dedup.minhash import ANCHOR_SIZE
 from tasks.dedup.settings import DedupSettings
 
-_REPRESENTATIVES = """
-CREATE TEMP TABLE representatives AS
-SELECT min(document_id) AS document_id, scope, any_value(shingles) AS shingles, any_value(bands) AS bands
-FROM signatures WHERE shingles > 0 GROUP BY scope, text_sha
+_SIGNATURES = "CREATE TEMP TABLE signatures AS SELECT document_id, scope, text_sha, shingles, bands, anchors FROM part"
+
+_ORDERED = """
+CREATE TEMP TABLE ordered AS
+SELECT s.*, coalesce(p.precedence, 0) AS precedence
+FROM signatures s LEFT JOIN precedences p USING (document_id)
+"""
+
+_EXACT = """
+SELECT document_id, CASE WHEN text_sha = '' THEN document_id ELSE first_value(document_id) OVER (
+    PARTITION BY scope, text_sha ORDER BY precedence, document_id
+) END AS representative
+FROM ordered ORDER BY document_id
 """
 
 _ROWS = """
 CREATE TEMP TABLE ranked AS
-SELECT row_number() OVER (ORDER BY shingles DESC, document_id) AS rank, document_id, scope, bands FROM representatives
+SELECT row_number() OVER (ORDER BY precedence, shingles DESC, document_id) AS rank, * FROM (
+    SELECT * FROM ordered WHERE shingles > 0
+    QUALIFY row_number() OVER (PARTITION BY scope, text_sha ORDER BY precedence, document_id) = 1
+)
 """
 
-_PAIRS = """
-CREATE TEMP TABLE pairs AS
+_NEAR = """
 WITH unnested AS (
     SELECT rank, scope, unnest(bands) AS key, unnest(range(1, len(bands) + 1)) AS band, bands FROM ranked
 ), banded AS (
@@ -41,43 +62,122 @@ WITH unnested AS (
 ), pairs AS (
     SELECT DISTINCT least(rank, other) AS earlier, greatest(rank, other) AS later FROM flat
 ), weighed AS (
-    SELECT earlier, later, len(list_intersect(e.bands, l.bands)) AS shared
+    SELECT earlier, later, e.document_id AS earlier_id, l.document_id AS later_id,
+           len(list_intersect(e.bands, l.bands)) AS shared
     FROM pairs JOIN ranked AS e ON e.rank = earlier JOIN ranked AS l ON l.rank = later
 )
-SELECT earlier, later FROM weighed
+SELECT later_id, earlier_id FROM weighed
 QUALIFY row_number() OVER (PARTITION BY later ORDER BY shared DESC, earlier) <= {neighbours}
+ORDER BY later, earlier
 """
 
-_RESULT = """
-SELECT e.document_id AS earlier, l.document_id AS later
-FROM pairs JOIN ranked AS e ON e.rank = pairs.earlier JOIN ranked AS l ON l.rank = pairs.later
-ORDER BY pairs.later, pairs.earlier
+_ASKED = 16
+"""Anchors by which a document looks for those that hold it."""
+
+_HOLDERS = """
+CREATE TEMP TABLE anchored AS
+SELECT rank, scope, shingles, anchor, count(*) OVER (PARTITION BY scope, anchor) AS frequency
+FROM (SELECT rank, scope, shingles, unnest(anchors) AS anchor FROM ranked)
+QUALIFY frequency > 1
+"""
+
+_CONTAINERS = """
+WITH holders AS (
+    SELECT scope, anchor, rank, shingles FROM anchored
+    QUALIFY row_number() OVER (PARTITION BY scope, anchor ORDER BY shingles DESC, rank) <= {holders}
+), asked AS (
+    SELECT scope, anchor, rank, shingles, least(count(*) OVER (PARTITION BY rank), {asked}) AS questions
+    FROM anchored WHERE shingles >= {least}
+    QUALIFY row_number() OVER (PARTITION BY rank ORDER BY frequency, anchor) <= {asked}
+), pairs AS (
+    SELECT a.rank AS short, h.rank AS long FROM asked a JOIN holders h USING (scope, anchor)
+    WHERE h.shingles > a.shingles GROUP BY a.rank, h.rank, h.shingles, a.questions
+    HAVING 8 * count(*) >= a.questions
+    QUALIFY row_number() OVER (PARTITION BY a.rank ORDER BY count(*) DESC, h.shingles DESC, h.rank) <= {holders}
+), weighed AS (
+    SELECT short, long, s.document_id AS short_id, l.document_id AS long_id, s.shingles AS size, l.shingles AS longest,
+           len(list_intersect(s.anchors, l.anchors)) AS shared, len(s.anchors) AS all_anchors
+    FROM pairs JOIN ranked AS s ON s.rank = short JOIN ranked AS l ON l.rank = long
+)
+SELECT short_id, long_id FROM weighed
+WHERE shared >= {share} * all_anchors - 3 * sqrt({share} * (1 - {share}) * all_anchors) - 1
+QUALIFY row_number() OVER (PARTITION BY short ORDER BY shared DESC, longest DESC, long) <= {neighbours}
+ORDER BY size DESC, short, longest DESC, long
 """
 
 
-def candidate_pairs(signatures: pa.Table, settings: DedupSettings) -> Iterator[tuple[str, list[str]]]:
-    """(document, the candidates that come before it), the documents in the stated order.
+class Candidates:
+    """The signatures of a run, asked three times. No answer depends on the order in which they came."""
 
-    The stated order is longest text first, then least document id. Exact copies are represented by the one with
-    the least id. The result does not depend on the order of the signatures.
+    def __init__(self, connection: duckdb.DuckDBPyConnection, settings: DedupSettings) -> None:
+        self._connection = connection
+        self._settings = settings
+
+    def representatives(self) -> list[tuple[str, str]]:
+        """(document, the one of its exact copies that stands for them), sorted by document; an empty text has none."""
+        return self._connection.execute(_EXACT).fetchall()
+
+    def near(self) -> Iterator[tuple[str, list[str]]]:
+        """(representative, the candidates that come before it), in the stated order."""
+        yield from self._grouped(_NEAR.format(neighbours=self._settings.neighbours))
+
+    def containers(self) -> Iterator[tuple[str, list[str]]]:
+        """(representative, longer ones that may hold it, the longest first), the longest document first."""
+        settings = self._settings
+        self._connection.execute(_HOLDERS)
+        yield from self._grouped(
+            _CONTAINERS.format(
+                holders=4 * settings.neighbours,
+                least=settings.containment_min_length - settings.shingle_size + 1,
+                asked=_ASKED,
+                share=max(0.0, 1 - (1 - settings.containment) * ANCHOR_SIZE / settings.shingle_size),
+                neighbours=settings.neighbours,
+            )
+        )
+
+    def _grouped(self, query: str) -> Iterator[tuple[str, list[str]]]:
+        document: str | None = None
+        others: list[str] = []
+        # A cursor of its own sees no temporary tables; the answer is therefore read to its end before the next query.
+        cursor = self._connection.execute(query)
+        while rows := cursor.fetchmany(10_000):
+            for of, other in rows:
+                if of != document:
+                    if document is not None:
+                        yield document, others
+                    document, others = of, []
+                others.append(other)
+        if document is not None:
+            yield document, others
+
+
+@contextmanager
+def candidates(
+    signatures: Iterable[pa.Table], precedence: Mapping[str, int], settings: DedupSettings
+) -> Iterator[Candidates]:
+    """Takes in `SIGNATURE` rows, part by part.
+
+    The stated order is least `precedence` first (0 where a document has none), then longest text, then least document
+    id. Of exact copies the one with the least precedence, then the least id, stands for all.
     """
     with tempfile.TemporaryDirectory(prefix="corpusgate-dedup-") as spill, duckdb.connect() as connection:
         connection.execute("SET memory_limit = ?", [f"{settings.memory_limit_mb}MB"])
         connection.execute("SET temp_directory = ?", [spill])
         connection.execute("SET preserve_insertion_order = false")
-        connection.register("signatures", signatures)
-        connection.execute(_REPRESENTATIVES)
+        connection.execute("SET enable_progress_bar = false")
+        connection.register("part", SIGNATURE.empty_table())
+        connection.execute(_SIGNATURES)
+        for part in signatures:
+            connection.register("part", part)
+            connection.execute(f"INSERT INTO signatures {_SIGNATURES.partition(' AS ')[2]}")
+        order = pa.table(
+            {
+                "document_id": pa.array(list(precedence), pa.string()),
+                "precedence": pa.array(list(precedence.values()), pa.int64()),
+            }
+        )
+        connection.register("precedences", order)
+        connection.execute(_ORDERED)
+        connection.execute("DROP TABLE signatures")
         connection.execute(_ROWS)
-        connection.execute(_PAIRS.format(neighbours=settings.neighbours))
-        document: str | None = None
-        earlier: list[str] = []
-        cursor = connection.execute(_RESULT)
-        while rows := cursor.fetchmany(10_000):
-            for other, later in rows:
-                if later != document:
-                    if document is not None:
-                        yield document, earlier
-                    document, earlier = later, []
-                earlier.append(other)
-        if document is not None:
-            yield document, earlier
+        yield Candidates(connection, settings)

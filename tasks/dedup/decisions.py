@@ -1,14 +1,18 @@
 """Which documents are kept and which are dropped for which: the corpus's part of the dedup stage.
 
-Documents are taken in a stated order, longest comparison text first, then least document id. Each is compared with
-the kept documents of its candidates; the most similar one that passes takes it in, else it is kept itself. So every
-dropped document was verified against the very document that stands for it, never along a chain, and neither the
-order of input nor the time of commit has a say.
+Documents are taken in a stated order (`keeper` of the settings; by default longest comparison text first, then least
+document id). Each is compared with the kept documents of its candidates; the most similar one that passes takes it
+in, else it is kept itself. So every dropped document was verified against the very document that stands for it,
+never along a chain, and neither the order of input nor the time of commit has a say. Which of the kept documents
+stand inside another one is asked afterwards, the longest first.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,9 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from schemas.stages import DEDUP
-from tasks.dedup.candidates import candidate_pairs
+from tasks.dedup.candidates import Candidates, candidates
 from tasks.dedup.comparison import comparison_text, loses_facts, tokens
-from tasks.dedup.minhash import jaccard, shingle_set
+from tasks.dedup.minhash import containment, jaccard, shingle_set
 from tasks.dedup.settings import DedupSettings
 
 TextOf = Callable[[Sequence[str]], Mapping[str, str]]
@@ -29,74 +33,118 @@ _GROUP = 64
 _HELD = 512
 """Texts held in memory at most."""
 
+_NO_PRECEDENCE: Mapping[str, int] = MappingProxyType({})
+
+
+class _Text:
+    """A candidate's text and its shingle set; its words where they are asked for."""
+
+    def __init__(self, text: str, shingle_size: int) -> None:
+        self._text = text
+        self.shingles: NDArray[np.uint64] = shingle_set(comparison_text(text), shingle_size)
+
+    @cached_property
+    def words(self) -> list[str]:
+        return tokens(self._text)
+
 
 class _Texts:
-    """Words and shingle sets of candidates, fetched in groups, the least recently used let go."""
+    """Texts of candidates, fetched in groups, the least recently used let go."""
 
     def __init__(self, text_of: TextOf, shingle_size: int) -> None:
         self._text_of = text_of
         self._shingle_size = shingle_size
-        self._held: OrderedDict[str, tuple[list[str], NDArray[np.uint64]]] = OrderedDict()
+        self._held: OrderedDict[str, _Text] = OrderedDict()
 
     def fetch(self, document_ids: Iterable[str]) -> None:
         wanted = [d for d in dict.fromkeys(document_ids) if d not in self._held][:_HELD]
         if wanted:
             for document_id, text in self._text_of(wanted).items():
-                self._held[document_id] = (tokens(text), shingle_set(comparison_text(text), self._shingle_size))
+                self._held[document_id] = _Text(text, self._shingle_size)
         while len(self._held) > 2 * _HELD:
             self._held.popitem(last=False)
 
-    def of(self, document_id: str) -> tuple[list[str], NDArray[np.uint64]]:
+    def of(self, document_id: str) -> _Text:
         if document_id not in self._held:
             self.fetch([document_id])
         self._held.move_to_end(document_id)
         return self._held[document_id]
 
 
-def decide(signatures: pa.Table, text_of: TextOf, settings: DedupSettings) -> pa.Table:
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """The document that holds another one, how much of it, and how alike the two are as wholes."""
+
+    container: str
+    containment: float
+    similarity: float
+
+
+def decide(
+    signatures: Iterable[pa.Table],
+    text_of: TextOf,
+    settings: DedupSettings,
+    precedence: Mapping[str, int] = _NO_PRECEDENCE,
+) -> pa.Table:
     """Decides for every document whether it is kept, or dropped for which other one.
 
     Args:
-        signatures: the `SIGNATURE` rows of the whole run, in any order.
+        signatures: the `SIGNATURE` rows of the whole run, in parts, in any order.
         text_of: gives the clean texts of a bounded number of documents; asked for candidates only.
         settings: thresholds and bounds.
+        precedence: by document id, who comes first (least) where copies compete; 0 for a document not named. Equal
+            numbers leave it to length and id.
 
     Returns:
         `DEDUP` rows, sorted by document id. Texts without any character are never duplicates of each other.
     """
-    near = _near_duplicates(signatures, text_of, settings) if settings.near_duplicates else {}
-    rows: list[dict[str, Any]] = []
-    first: dict[tuple[str, str], str] = {}
-    columns = (signatures.column(c).to_pylist() for c in ("document_id", "scope", "text_sha"))
-    for document_id, scope, text_sha in sorted(zip(*columns, strict=True)):
-        # Sorted by id, so the first of an exact group is its least. Empty texts have the empty hash.
-        representative = first.setdefault((scope, text_sha), document_id) if text_sha else document_id
-        keeper, similarity = near.get(representative, (representative, 1.0))
-        dropped = keeper != document_id
-        rows.append(
-            {
-                "document_id": document_id,
-                "decision": "dropped" if dropped else "kept",
-                "cluster_id": keeper,
-                "duplicate_of": keeper if dropped else None,
-                "kind": None if not dropped else "exact" if keeper == representative else "near",
-                "similarity": similarity if dropped else None,
-            }
-        )
+    texts = _Texts(text_of, settings.shingle_size)
+    with candidates(signatures, precedence, settings) as found:
+        representatives = found.representatives()
+        near = _near_duplicates(found, texts, settings) if settings.near_duplicates else {}
+        inside = _contained(found, texts, near, settings) if settings.on_containment != "keep" else {}
+    gone = _dropped_for_containers(inside, near, texts, settings) if settings.on_containment == "drop" else {}
+    rows = [_row(document_id, first, near, inside, gone) for document_id, first in representatives]
     return pa.Table.from_pylist(rows, schema=DEDUP)
 
 
-def _near_duplicates(signatures: pa.Table, text_of: TextOf, settings: DedupSettings) -> dict[str, tuple[str, float]]:
+def _row(
+    document_id: str,
+    representative: str,
+    near: Mapping[str, tuple[str, float]],
+    inside: Mapping[str, _Inside],
+    gone: Mapping[str, _Inside],
+) -> dict[str, Any]:
+    """`representative` stands for the exact copies of the document, itself included."""
+    keeper, similarity = near.get(representative, (representative, 1.0))
+    kind = "exact" if keeper == representative else "near"
+    held = inside.get(document_id)
+    if representative in gone:
+        held = gone[representative]
+        keeper, similarity, kind = held.container, held.similarity, "contained"
+    dropped = keeper != document_id
+    return {
+        "document_id": document_id,
+        "decision": "dropped" if dropped else "kept",
+        "cluster_id": keeper,
+        "duplicate_of": keeper if dropped else None,
+        "kind": kind if dropped else None,
+        "similarity": similarity if dropped else None,
+        "contained_in": held.container if held is not None else None,
+        "containment": held.containment if held is not None else None,
+    }
+
+
+def _near_duplicates(found: Candidates, texts: _Texts, settings: DedupSettings) -> dict[str, tuple[str, float]]:
     """{dropped document: (its keeper, their Jaccard similarity)} among the representatives of exact groups."""
     keepers: dict[str, tuple[str, float]] = {}
-    texts = _Texts(text_of, settings.shingle_size)
-    candidates = iter(candidate_pairs(signatures, settings))
-    while group := list(islice(candidates, _GROUP)):
+    pairs = found.near()
+    while group := list(islice(pairs, _GROUP)):
         texts.fetch(d for document, earlier in group for d in (document, *(_keeper(e, keepers) for e in earlier)))
         for document, earlier in group:
-            found = _best_keeper(document, sorted({_keeper(e, keepers) for e in earlier}), texts, settings)
-            if found is not None:
-                keepers[document] = found
+            best = _best_keeper(document, sorted({_keeper(e, keepers) for e in earlier}), texts, settings)
+            if best is not None:
+                keepers[document] = best
     return keepers
 
 
@@ -107,11 +155,67 @@ def _keeper(document_id: str, keepers: Mapping[str, tuple[str, float]]) -> str:
 def _best_keeper(
     document_id: str, others: Sequence[str], texts: _Texts, settings: DedupSettings
 ) -> tuple[str, float] | None:
-    words, shingles = texts.of(document_id)
-    similar = [(jaccard(shingles, texts.of(other)[1]), other) for other in others]
+    text = texts.of(document_id)
+    similar = [(jaccard(text.shingles, texts.of(other).shingles), other) for other in others]
     for similarity, other in sorted(similar, key=lambda pair: (-pair[0], pair[1])):
         if similarity < settings.threshold:
             return None
-        if not settings.protect_facts or not loses_facts(words, texts.of(other)[0]):
+        if not settings.protect_facts or not loses_facts(text.words, texts.of(other).words):
             return other, similarity
     return None
+
+
+def _contained(
+    found: Candidates, texts: _Texts, near: Mapping[str, tuple[str, float]], settings: DedupSettings
+) -> dict[str, _Inside]:
+    """{kept document: the kept document that holds most of it}, of those that hold enough, the longest document first.
+
+    Documents that are alike as wholes (Jaccard similarity of `threshold` or more) are a matter of near duplicates.
+    """
+    inside: dict[str, _Inside] = {}
+    pairs = found.containers()
+    while group := list(islice(((d, others) for d, others in pairs if d not in near), _GROUP)):
+        texts.fetch(d for document, others in group for d in (document, *(_keeper(o, near) for o in others)))
+        for document, others in group:
+            shingles = texts.of(document).shingles
+            best: _Inside | None = None
+            for other in dict.fromkeys(_keeper(o, near) for o in others):
+                held = texts.of(other).shingles
+                share = containment(shingles, held)
+                if other == document or share < settings.containment or (best and share <= best.containment):
+                    continue
+                alike = jaccard(shingles, held)
+                if alike < settings.threshold:
+                    best = _Inside(other, share, alike)
+            if best is not None:
+                inside[document] = best
+    return inside
+
+
+def _dropped_for_containers(
+    inside: Mapping[str, _Inside], near: Mapping[str, tuple[str, float]], texts: _Texts, settings: DedupSettings
+) -> dict[str, _Inside]:
+    """{dropped document: what holds it}: those whose container stays and says all that they say.
+
+    The documents that a contained one stands for go with it, each checked for itself; where one of them says more,
+    all stay.
+    """
+    followers: dict[str, list[str]] = defaultdict(list)
+    for document, (keeper, _) in near.items():
+        followers[keeper].append(document)
+    gone: dict[str, _Inside] = {}
+    for document, held in inside.items():
+        container = gone[held.container].container if held.container in gone else held.container
+        moved = {d: _held_by(container, d, texts, settings) for d in (document, *sorted(followers[document]))}
+        if all(value is not None for value in moved.values()):
+            gone |= {d: value for d, value in moved.items() if value is not None}
+            followers[container] += moved
+    return gone
+
+
+def _held_by(container: str, document: str, texts: _Texts, settings: DedupSettings) -> _Inside | None:
+    text, holder = texts.of(document), texts.of(container)
+    share = containment(text.shingles, holder.shingles)
+    if share < settings.containment or (settings.protect_facts and loses_facts(text.words, holder.words)):
+        return None
+    return _Inside(container, share, jaccard(text.shingles, holder.shingles))

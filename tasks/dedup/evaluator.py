@@ -14,7 +14,7 @@ from tasks.gold.kinds import PairsLabel
 from tasks.gold.naming import NamedDocuments
 from tasks.metrics.pairs import PairCounts, adjusted_rand, bcubed, pair
 from tasks.metrics.rows import MetricRows
-from tasks.stage import CorpusEvidence, Evidence
+from tasks.stage import CorpusEvidence, Evidence, Signed
 
 PAIR_METRICS = ("pair_precision", "pair_recall", "pair_f1", "false_merge_rate", "missed_merge_rate")
 
@@ -25,13 +25,18 @@ def evaluate(evidence: Evidence, settings: DedupSettings) -> pa.Table:
 
 
 def facts(evidence: CorpusEvidence, settings: DedupSettings) -> pa.Table:
-    """Pairs and clusters against the labels, the share of dropped documents, and the stability of what is kept."""
+    """Pairs and clusters against the labels, shares of dropped and contained documents, stability of what is kept."""
     rows = MetricRows(StageName.DEDUP)
     decisions = {row["document_id"]: row for table in evidence.outputs(StageName.DEDUP) for row in table.to_pylist()}
     for document_id, row in decisions.items():
         rows.ratio("duplicate_rate", document_id, row["decision"] == "dropped", 1)
+        if settings.on_containment != "keep":
+            rows.ratio("contained_rate", document_id, row["contained_in"] is not None, 1)
     _pairs(rows, evidence, {document_id: row["cluster_id"] for document_id, row in decisions.items()})
-    _stability(rows, evidence, decisions, settings)
+    if evidence.signed is not None:
+        _stability(rows, evidence.signed, decisions, settings)
+    elif decisions:
+        raise ValueError("the decisions of dedup cannot be made again without the signatures they were made from")
     return rows.table()
 
 
@@ -165,33 +170,20 @@ def _components(documents: Iterable[str], same: Iterable[tuple[str, str]]) -> di
     return {document_id: root(document_id) for document_id in parent}
 
 
-def _stability(
-    rows: MetricRows, evidence: CorpusEvidence, decisions: dict[str, dict[str, Any]], settings: DedupSettings
-) -> None:
-    """Decides again from the clean texts, the documents in reverse order, and compares the kept documents."""
+def _stability(rows: MetricRows, signed: Signed, decisions: dict[str, dict[str, Any]], settings: DedupSettings) -> None:
+    """Decides again from the stored signatures, in reverse order, and compares the kept documents."""
     from tasks.dedup.decisions import decide
-    from tasks.dedup.sign import signature_rows
-    from tasks.dedup.spool import TextSpool
 
-    if not decisions:
-        return
-    positions = {d: i for i, d in enumerate(evidence.documents.column("document_id").to_pylist())}
-    with TextSpool() as spool:
-        signed: list[pa.Table] = []
-        for table in evidence.outputs(StageName.NORMALIZE):
-            texts = {
-                document_id: text
-                for document_id, text in zip(
-                    table.column("document_id").to_pylist(), table.column("text").to_pylist(), strict=True
-                )
-                if document_id in decisions
-            }
-            spool.write(texts)
-            documents = evidence.documents.take([positions[document_id] for document_id in texts])
-            signed.append(signature_rows(documents, list(texts.values()), settings))
-        signatures = pa.concat_tables(signed)
-        reverse = signatures.take(list(range(signatures.num_rows - 1, -1, -1)))
-        again = decide(reverse, spool.read, settings)
+    again = decide(
+        (_reversed(part()) for part in reversed(signed.signatures)),
+        signed.text_of,
+        settings,
+        signed.precedence,
+    )
     kept = dict(zip(again.column("document_id").to_pylist(), again.column("cluster_id").to_pylist(), strict=True))
     for document_id, row in decisions.items():
         rows.ratio("keeper_stability", document_id, kept.get(document_id) == row["cluster_id"], 1)
+
+
+def _reversed(table: pa.Table) -> pa.Table:
+    return table.take(pa.array(range(table.num_rows - 1, -1, -1), pa.int64()))

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from schemas.stages import SIGNATURE
 from tasks.dedup.comparison import comparison_text
-from tasks.dedup.minhash import signatures
+from tasks.dedup.minhash import anchors, signatures
 from tasks.dedup.settings import DedupSettings
 
 
@@ -37,6 +37,7 @@ def signature_rows(documents: pa.Table, clean_texts: Sequence[str], settings: De
             "shingles": [max(0, len(text) - settings.shingle_size + 1) for text in texts],
             "signature": [document.astype("<u4").tobytes() for document in hashes],
             "bands": keys.tolist(),
+            "anchors": [anchors(text) for text in texts],
         },
         schema=SIGNATURE,
     )

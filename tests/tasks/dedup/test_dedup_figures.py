@@ -16,7 +16,7 @@ from tasks.dedup.settings import DedupSettings
 from tasks.dedup.stage import decide, sign
 from tasks.gold.kinds import PairLabel, PairsLabel
 from tasks.gold.labels import BoundLabel, Labels
-from tasks.stage import Batch, CorpusEvidence
+from tasks.stage import Batch, CorpusEvidence, Signed
 
 TEXTS = {
     "a": "the quick brown fox jumps over the lazy dog",
@@ -50,7 +50,8 @@ def _measured(
     present = documents.filter(pa.array([d in reached for d in TEXTS]))
     settings = DedupSettings()
     signatures = sign(Batch(present, {StageName.NORMALIZE: clean}), settings, None).table  # type: ignore[arg-type]
-    decisions = decide(signatures, lambda ids: {d: TEXTS[d] for d in ids}, settings)
+    signed = Signed([lambda: signatures], lambda ids: {d: TEXTS[d] for d in ids}, {})
+    decisions = decide([signatures], signed.text_of, settings, {})
 
     def outputs(stage: StageName) -> Iterator[pa.Table]:
         yield from (table for table in ({StageName.DEDUP: decisions, StageName.NORMALIZE: clean}[stage],))
@@ -75,6 +76,7 @@ def _measured(
         None,
         None,
         datetime.now(UTC),
+        signed,
     )
     rows: list[dict[str, Any]] = facts(evidence, settings).to_pylist()
     return rows

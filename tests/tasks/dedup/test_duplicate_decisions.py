@@ -48,7 +48,7 @@ def dropped(
     def text_of(document_ids: Sequence[str]) -> Mapping[str, str]:
         return {d: texts[d] for d in document_ids}
 
-    rows = decide(sign(texts, setting, scopes or {}), text_of, setting).to_pylist()
+    rows = decide([sign(texts, setting, scopes or {})], text_of, setting).to_pylist()
     assert [row["document_id"] for row in rows] == sorted(texts)
     for row in rows:
         assert (row["decision"] == "dropped") == (row["duplicate_of"] is not None)
@@ -159,7 +159,7 @@ def test_documents_of_one_template_do_not_cost_their_square() -> None:
         fetched.append(len(document_ids))
         return {d: texts[d] for d in document_ids}
 
-    rows = decide(sign(texts, setting, {}), text_of, setting).to_pylist()
+    rows = decide([sign(texts, setting, {})], text_of, setting).to_pylist()
     assert sum(fetched) < 10 * len(texts)
     assert max(fetched) <= 512
     found = {row["document_id"]: row["duplicate_of"] for row in rows if row["duplicate_of"]}

@@ -1,6 +1,11 @@
 """Signatures against datasketch and against exact sets."""
 
+import os
 import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +13,7 @@ from datasketch import MinHash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.dedup.minhash import coefficients, jaccard, shingle_set, signatures
+from tasks.dedup.minhash import anchors, coefficients, containment, jaccard, shingle_set, signatures
 
 
 def _texts(share: float) -> tuple[str, str]:
@@ -42,6 +47,53 @@ def test_similarity_of_shingle_sets_is_that_of_python_sets(one: str, other: str)
     a, b = ({text[i : i + 5] for i in range(len(text) - 4)} for text in (one, other))
     expected = len(a & b) / len(a | b) if a | b else 0.0
     assert jaccard(shingle_set(one, 5), shingle_set(other, 5)) == pytest.approx(expected)
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_containment_is_that_of_python_sets(one: str, other: str) -> None:
+    a, b = ({text[i : i + 5] for i in range(len(text) - 4)} for text in (one, other))
+    expected = len(a & b) / len(a) if a else 0.0
+    assert containment(shingle_set(one, 5), shingle_set(other, 5)) == pytest.approx(expected)
+
+
+@given(st.integers(0, 4000), st.integers(0, 2000))
+def test_a_passage_has_no_anchor_that_its_text_has_not(start: int, length: int) -> None:
+    text = _texts(1.0)[0]
+    assert set(anchors(text[start : start + length])) <= set(anchors(text))
+
+
+def test_one_shingle_in_64_is_an_anchor() -> None:
+    draw = random.Random(3)
+    text = "".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=200_000))
+    share = anchors(text).size / shingle_set(text, 20).size
+    assert share == pytest.approx(1 / 64, abs=4 * (1 / 64 / 200_000) ** 0.5)
+
+
+NO_FOLDER = """
+from tasks.dedup.minhash import signatures
+print(signatures(["the same text for ever"], shingle_size=5, hashes=16, bands=2)[0][0, :2].tolist())
+"""
+
+
+def test_signing_needs_no_folder_for_compiled_code(tmp_path: Path) -> None:
+    tasks = Path(__file__).parents[3] / "tasks"
+    for name in ("dedup/minhash.py", "metrics/compilation.py"):
+        (tmp_path / "tasks" / name).parent.mkdir(parents=True)
+        shutil.copy(tasks / name, tmp_path / "tasks" / name)
+        # A file where the folder would be: not to be written to, whoever runs this.
+        (tmp_path / "tasks" / name).with_name("__pycache__").touch()
+    (tmp_path / "home").touch()
+    home = str(tmp_path / "home")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "PYTHON"))} | {
+        "HOME": home,
+        "XDG_CACHE_HOME": home,
+        "LOCALAPPDATA": home,
+        "PYTHONPATH": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", NO_FOLDER], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.returncode) == (str(HASHES), 0), done.stderr
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6))

@@ -133,7 +133,7 @@ with ThreadPoolExecutor(2) as pool:
 def test_two_threads_at_once_and_no_folder_for_compiled_code(tmp_path: Path) -> None:
     room = tmp_path / "tasks" / "metrics"
     room.mkdir(parents=True)
-    for name in ("tree_distance.py", "tree_kernel.py"):
+    for name in ("compilation.py", "tree_distance.py", "tree_kernel.py"):
         shutil.copy(Path(module.__file__).with_name(name), room / name)
     # A file where the folder would be: not to be written to, whoever runs this.
     for blocked in (room / "__pycache__", tmp_path / "home"):
@@ -149,4 +149,9 @@ def test_two_threads_at_once_and_no_folder_for_compiled_code(tmp_path: Path) -> 
         [sys.executable, "-c", TWO_THREADS], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.returncode) == ("[0.5, 0.5, 1.0]", 0), done.stderr
-    assert sorted(path.name for path in room.iterdir()) == ["__pycache__", "tree_distance.py", "tree_kernel.py"]
+    assert sorted(path.name for path in room.iterdir()) == [
+        "__pycache__",
+        "compilation.py",
+        "tree_distance.py",
+        "tree_kernel.py",
+    ]
