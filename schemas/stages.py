@@ -70,6 +70,15 @@ PARSE = pa.schema(
 """`pages` is 1 for a format without pages. `pages_without_output` are page numbers that are not blank and gave
 no element. `meta_*` is what the file itself declares; dates are ISO 8601 as text."""
 
+ELEMENT_CUT = pa.struct(
+    [
+        _required("element_id", pa.int32()),
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("reason", pa.string()),
+    ]
+)
+
 BOILERPLATE = pa.schema(
     [
         _required("document_id", pa.string()),
@@ -77,9 +86,11 @@ BOILERPLATE = pa.schema(
         _required("extractor_version", pa.string()),
         _required("keep", pa.list_(pa.bool_())),
         _required("reasons", pa.list_(pa.string())),
+        pa.field("cuts", pa.list_(ELEMENT_CUT)),
     ]
 )
-"""`keep` and `reasons` are parallel to the parsed elements; a kept element's reason is the empty string."""
+"""`keep` and `reasons` are parallel to the parsed elements; a kept element's reason is the empty string. `cuts` are
+code points [start, end) of the parsed text of kept elements that go too, sorted, not overlapping; null is none."""
 
 ELEMENT_SPAN = pa.struct(
     [_required("element_id", pa.int32()), _required("start", pa.int32()), _required("end", pa.int32())]

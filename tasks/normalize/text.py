@@ -39,9 +39,9 @@ _MAX_ROUNDS = 8
 
 
 def clean(
-    text: str, kind: str, forms: WordForms, settings: NormalizeSettings, *, soft_breaks: bool = True
+    text: str | MappedText, kind: str, forms: WordForms, settings: NormalizeSettings, *, soft_breaks: bool = True
 ) -> MappedText:
-    """The clean form of an element's text, with its way back.
+    """The clean form of an element's text, with its way back; a text that is mapped already is changed in place.
 
     One pass may lay open work for an earlier step (a removed invisible character can complete a ligature or leave
     two spaces), so the passes repeat until nothing changes: the result is a fixed point.
@@ -49,8 +49,8 @@ def clean(
     >>> clean("The \\ufb01rst\\u00a0 step", "paragraph", WordForms.of([]), NormalizeSettings()).text
     'The first step'
     """
-    mapped = MappedText(text)
-    if _PLAIN.fullmatch(text):
+    mapped = MappedText(text) if isinstance(text, str) else text
+    if _PLAIN.fullmatch(mapped.text):
         return mapped
     for _ in range(_MAX_ROUNDS):
         before = mapped.text
