@@ -108,7 +108,7 @@ def fingerprint(settings: NormalizeSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.NORMALIZE,
-    version=1,
+    version=2,
     reads=(StageName.FETCH, StageName.PARSE, StageName.BOILERPLATE),
     writes=NORMALIZE,
     settings=NormalizeSettings,
