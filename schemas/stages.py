@@ -118,15 +118,34 @@ NORMALIZE = pa.schema(
 `offsets` leads back: code points [start, end) of the clean text come from [source_start, source_end) of the
 element's parsed text; runs of equal length map one to one, others as a whole."""
 
+SECTION_LANGUAGE = pa.struct(
+    [
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("language", pa.string()),
+        _required("confidence", pa.float64()),
+    ]
+)
+
+LANGUAGE_SHARE = pa.struct(
+    [_required("language", pa.string()), _required("characters", pa.int64()), _required("share", pa.float64())]
+)
+
 LANGUAGE = pa.schema(
     [
         _required("document_id", pa.string()),
         _required("language", pa.string()),
         _required("confidence", pa.float64()),
         _required("model", pa.string()),
+        pa.field("sections", pa.list_(SECTION_LANGUAGE)),
+        pa.field("shares", pa.list_(LANGUAGE_SHARE)),
+        pa.field("mixed", pa.bool_()),
     ]
 )
-"""`language` is an ISO 639 code, or `und` where the confidence is under the limit."""
+"""`language` is an ISO 639 code, or `und` where the confidence is under the limit. `sections` are parts of the clean
+text in order, each with its own language; `shares` say how much of the prose in them is in which language (`und` among
+them), the most first. `mixed` says that two languages or more have each their part. The three are null where sections
+were not looked at."""
 
 SIGNATURE = pa.schema(
     [
