@@ -239,6 +239,17 @@ CHUNK = pa.schema(
 
 SECTION = pa.struct([_required("level", pa.int32()), _required("title", pa.string()), pa.field("page", pa.int32())])
 
+ENTITY = pa.struct(
+    [
+        _required("type", pa.string()),
+        _required("text", pa.string()),
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+    ]
+)
+
+RELATION = pa.struct([_required("type", pa.string()), _required("head", pa.int32()), _required("tail", pa.int32())])
+
 METADATA = pa.schema(
     [
         _required("document_id", pa.string()),
@@ -252,10 +263,17 @@ METADATA = pa.schema(
         _required("tenant", pa.string()),
         _required("groups", pa.list_(pa.string())),
         pa.field("date_search", pa.string()),
+        pa.field("entities", pa.list_(ENTITY)),
+        pa.field("relations", pa.list_(RELATION)),
+        pa.field("entity_coverage", pa.string()),
     ]
 )
 """`date_search` is null where the page was not searched for a date, `done` where it was, else why the search failed: an
-error class such as `timeout`. `published` is null then, as it is where a search found nothing."""
+error class such as `timeout`. `published` is null then, as it is where a search found nothing.
+`entities` lie at code points [start, end) of the clean text, outside what redaction replaced; a relation's `head` and
+`tail` are positions in that list. `entity_coverage` is `model`, `partial` (some of the prose is in a language without a
+model) or `unsupported_language`. The three are null where entities are not asked for, `relations` also without rules
+for the language."""
 
 EMBEDDING = pa.struct(
     [
