@@ -2,8 +2,8 @@
 
 Entities by the rule of CoNLL-2003: a mention is right when its boundaries and its type are those of the label.
 Relations between entities, not mentions: one is right when some relation of its type leads from a mention that touches
-one of the first entity's to a mention that touches one of the second's. Only what was looked for counts: types of the settings,
-relations that there are rules for.
+one of the first entity's to a mention that touches one of the second's. Only what was looked for counts: types of the
+settings, relations that there are rules for.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """DocRED and Re-DocRED (Yao et al., 2019; Tan et al., 2022): entities with their mentions, relations between them.
 
-Relations keep the names of Wikidata's properties (`P131`) but for those that corpusgate has rules for, which get theirs.
+Relations keep the names of Wikidata's properties (`P131`) but for those that corpusgate has rules for.
 """
 
 import json
