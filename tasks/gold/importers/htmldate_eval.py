@@ -19,7 +19,9 @@ def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
     """
     path = source_folder / "eval_default.json"
     try:
-        pages = {url: (entry["file"], entry["date"]) for url, entry in json.loads(path.read_bytes()).items()}
+        pages: dict[str, set[str]] = {}
+        for entry in json.loads(path.read_bytes()).values():
+            pages.setdefault(entry["file"], set()).add(entry["date"])
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise ConfigurationError(
             f"{path} is not htmldate's evaluation set ({type(error).__name__})",
@@ -27,13 +29,16 @@ def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
         ) from error
     documents: list[MadeDocument] = []
     skipped: list[str] = []
-    for name, day in sorted(pages.values()):
+    for name, days in sorted(pages.items()):
+        if len(days) > 1:
+            skipped.append(f"{name}: is labelled twice, with different days")
+            continue
         try:
             data = gzip.decompress((source_folder / "html" / f"{name}.gz").read_bytes())
         except (OSError, EOFError) as error:
             skipped.append(f"{name}: the page cannot be read ({type(error).__name__})")
         else:
-            documents.append(MadeDocument(name, data, {"metadata": {"published": day}}))
+            documents.append(MadeDocument(name, data, {"metadata": {"published": next(iter(days))}}))
     return write_corpus(
         out_folder,
         SOURCE,
