@@ -12,7 +12,7 @@ from tasks.run.configuration import Configuration, load_configuration
 from tests.tasks.metadata.test_entities_and_relations import batch_of, made
 
 LETTER = (
-    "Ref: 12/7\n\nSubject: Ice on the canal\n\nBy Ada Moor and Jon Reed\n\nThe canal froze on Monday; boats stayed."
+    "Ref: 12/7\n\nSubject: Ice on the canal\n\nBy Ada Moor and Jon Reed\n\nThe canal froze on Monday; boats stay."
 )
 
 
