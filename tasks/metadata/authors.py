@@ -12,6 +12,22 @@ BYLINE = re.compile(
 )
 """A line of its own that says by whom the text is: "By Ada Moor and Jon Reed"."""
 
+_NEXT_LINE = re.compile(r"[^\S\n]*\n\s*([^\n]{3,400})")
+_NOTES = r"\d*†‡§∗¶#✉·•|"
+_BETWEEN_AUTHORS = re.compile(
+    rf"\s*[,;&{_NOTES}][\s,;&{_NOTES}]*(?:(?:and|und|et|y)\s+)?|\s+(?:and|und|et|y)\s+", re.IGNORECASE
+)
+_EDGES = " .()[]"
+_PARTICLES = frozenset(
+    ("van", "von", "der", "den", "de", "la", "le", "da", "di", "del", "dos", "du", "ten", "zu", "bin")
+)
+_FEWEST_PARTS = 2
+_MOST_PARTS = 5
+_INSTITUTION = re.compile(
+    r"\b(?:university|institut|department|dept|school|college|cent(?:re|er)|laborator|company|ltd|inc|gmbh|abstract|"
+    r"article|research|journal|science|introduction|access|clinic|hospital|press|division|faculty)",
+    re.IGNORECASE,
+)
 _BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+|und\s+|et\s+)?|\s+(?:and|und|et|y|e|&)\s+")
 
 
@@ -48,9 +64,47 @@ def named_authors(opening: str, pattern: re.Pattern[str], redacted: Sequence[tup
     return declared_authors(kept)
 
 
-def _names(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for between in _BETWEEN.finditer(text, start, end):
-        yield start, between.start()
+def authors_below(title: str, opening: str, redacted: Sequence[tuple[int, int]]) -> list[str]:
+    """The names in the line after the title, if it holds nothing else but marks and numbers of notes.
+
+    >>> authors_below("Ice", "Ice\\n\\nAda Moor 1,2, J. K. Reed* and Li Wu\\n\\nIt froze.", [])
+    ['Ada Moor', 'J. K. Reed', 'Li Wu']
+    >>> [authors_below("Ice", f"Ice\\n\\n{line}", []) for line in ("It froze on Monday.", "The Canal Company Ltd")]
+    [[], []]
+    """
+    at = opening.find(title)
+    if not title or at < 0:
+        return []
+    line = _NEXT_LINE.match(opening, at + len(title))
+    if line is None:
+        return []
+    names = list(_names(opening, line.start(1), line.end(1), _BETWEEN_AUTHORS))
+    if not all(_is_name(opening[start:end]) for start, end in names):
+        return []
+    return declared_authors(
+        opening[start:end].strip(_EDGES)
+        for start, end in names
+        if not any(first < end and start < last for first, last in redacted)
+    )
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is two to five words of letters that begin with a capital, or a particle, and no institution."""
+    words = text.strip(_EDGES).split()
+    if len(words) < _FEWEST_PARTS:
+        return text.startswith("[") or not words
+    return (
+        len(words) <= _MOST_PARTS
+        and all(word[0].isupper() or word in _PARTICLES for word in words)
+        and not any(map(str.isdigit, text))
+        and not _INSTITUTION.search(text)
+    )
+
+
+def _names(text: str, start: int, end: int, between_names: re.Pattern[str] = _BETWEEN) -> Iterator[tuple[int, int]]:
+    for between in between_names.finditer(text, start, end):
+        if start < between.start():
+            yield start, between.start()
         start = between.end()
     if start < end:
         yield start, end

@@ -12,7 +12,7 @@ from tasks.metadata.entities import EntityType
 from tasks.metadata.titles import TitleSource
 from tasks.stage import StageSettings
 
-AuthorSource: TypeAlias = Literal["meta", "byline", "pattern"]
+AuthorSource: TypeAlias = Literal["meta", "byline", "below_title", "pattern"]
 
 
 def _checked_pattern(value: str | None) -> str | None:
@@ -47,7 +47,7 @@ class MetadataSettings(StageSettings):
         ("meta", "heading"),
         min_length=1,
         description="Where the title is taken from, the first that gives one: `meta` (what the file declares), "
-        "`heading`, `opening` (the first line), `filename`, `pattern`.",
+        "`heading`, `opening` (the first line that reads like a title), `filename`, `pattern`.",
     )
     title_pattern: Pattern = Field(
         None,
@@ -57,7 +57,8 @@ class MetadataSettings(StageSettings):
     author_from: tuple[AuthorSource, ...] = Field(
         ("meta",),
         description="Where authors are taken from, the first that gives any: `meta`, `byline` (a line such as `By Ada "
-        "Moor and Jon Reed`), `pattern`. What the pii policy masks in the text is no author.",
+        "Moor and Jon Reed`), `below_title` (a line of nothing but names right after the title), `pattern`. What the "
+        "pii policy masks in the text is no author.",
     )
     author_pattern: Pattern = Field(
         None, description="Regular expression for `pattern`, as for titles; its group is `authors`."

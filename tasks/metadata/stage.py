@@ -16,7 +16,7 @@ from schemas.stages import METADATA
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.offsets import RedactionMap
 from tasks.metadata.annotate import annotate
-from tasks.metadata.authors import BYLINE, declared_authors, named_authors
+from tasks.metadata.authors import BYLINE, authors_below, declared_authors, named_authors
 from tasks.metadata.dates import declared_date, stated_date
 from tasks.metadata.entities import installed_models
 from tasks.metadata.evaluator import evaluate
@@ -46,11 +46,12 @@ def run(batch: Batch, settings: MetadataSettings, resources: Resources) -> Stage
         fields: dict[str, list[str]] = {}
         for field in redacted["fields"]:
             fields.setdefault(field["name"], []).append(field["value"])
+        title = _title(own, parsed, redacted, fields, sections)
         published = _published(rows, settings, searched.get(document["document_id"]))
         modified = declared_date(parsed["meta_modified"], settings.latest_date)
         return {
-            "title": _title(own, parsed, redacted, fields, sections),
-            "authors": _authors(own, redacted, fields.get("author", [])),
+            "title": title,
+            "authors": _authors(own, redacted, fields.get("author", []), title),
             "published": published,
             "modified": modified if not (modified and published and modified < published) else None,
             "sections": sections,
@@ -130,12 +131,16 @@ def _title(
     )
 
 
-def _authors(settings: MetadataSettings, redacted: Mapping[str, Any], declared: list[str]) -> list[str]:
+def _authors(
+    settings: MetadataSettings, redacted: Mapping[str, Any], declared: list[str], title: str | None
+) -> list[str]:
     replaced = [(s["redacted_start"], s["redacted_end"]) for s in redacted["spans"] if s["action"] != "keep"]
     opening = redacted["text"][:_OPENING]
     for source in settings.author_from:
         if source == "meta":
             found = declared_authors(declared)
+        elif source == "below_title":
+            found = authors_below(title or "", opening, replaced)
         else:
             pattern = BYLINE if source == "byline" else re.compile(settings.author_pattern or r"(?!)", re.MULTILINE)
             found = named_authors(opening, pattern, replaced)

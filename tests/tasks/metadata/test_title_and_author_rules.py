@@ -7,13 +7,15 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.errors import ConfigurationError
+from tasks.gold.gold_set import read_gold_set
+from tasks.gold.importers.registry import import_gold
+from tasks.gold.kinds import MetadataLabel
+from tasks.metadata.evaluator import author_counts
 from tasks.metadata.settings import MetadataSettings
 from tasks.run.configuration import Configuration, load_configuration
 from tests.tasks.metadata.test_entities_and_relations import batch_of, made
 
-LETTER = (
-    "Ref: 12/7\n\nSubject: Ice on the canal\n\nBy Ada Moor and Jon Reed\n\nThe canal froze on Monday; boats stay."
-)
+LETTER = "Ref: 12/7\n\nSubject: Ice on the canal\n\nBy Ada Moor and Jon Reed\n\nThe canal froze on Monday; boats stay."
 
 
 def settings(**own: Any) -> MetadataSettings:
@@ -24,10 +26,10 @@ def settings(**own: Any) -> MetadataSettings:
     ("own", "title"),
     [
         ({}, None),
-        ({"title_from": ["meta", "opening"]}, "Ref: 12/7"),
+        ({"title_from": ["meta", "opening"]}, "Subject: Ice on the canal"),
         ({"title_from": ["meta", "filename"]}, "a"),
         ({"title_from": ["pattern"], "title_pattern": r"^Subject: (?P<title>.+)$"}, "Ice on the canal"),
-        ({"title_from": ["pattern", "opening"], "title_pattern": r"^Betreff: (.+)$"}, "Ref: 12/7"),
+        ({"title_from": ["pattern", "opening"], "title_pattern": r"^Betreff: (.+)$"}, "Subject: Ice on the canal"),
     ],
 )
 def test_titles_by_class(own: dict[str, Any], title: str | None) -> None:
@@ -47,6 +49,37 @@ def test_titles_by_class(own: dict[str, Any], title: str | None) -> None:
 )
 def test_authors_by_class_and_none_that_is_masked(own: dict[str, Any], masked: str, authors: list[str]) -> None:
     assert made(batch_of(LETTER, doc_class="letter", masked=masked), settings(**own))["authors"] == authors
+
+
+PAPER = (
+    "BANK STUDIES\n\nIce on the old canal\n\nAda Moor 1, Jon van der Reed 2* and Li Wu\n\nThe canal froze on Monday."
+)
+
+
+def test_the_head_of_a_paper() -> None:
+    own = settings(title_from=["opening"], author_from=["below_title"])
+    row = made(batch_of(PAPER, doc_class="letter"), own)
+    assert (row["title"], row["authors"]) == ("Ice on the old canal", ["Ada Moor", "Jon van der Reed", "Li Wu"])
+    masked = made(batch_of(PAPER, doc_class="letter", masked="Ada Moor"), own)
+    assert masked["authors"] == ["Jon van der Reed", "Li Wu"]
+
+
+def test_titles_and_authors_of_papers_heads(shared_data: Path, tmp_path: Path) -> None:
+    """The rules were written with these heads at hand: 52 of 62 titles exactly; 129 names found, all right, of 289."""
+    summary = import_gold("grobid-header", shared_data / "metadata/grobid-header", tmp_path)
+    own = settings(title_from=["opening"], author_from=["below_title"])
+    titles = right = found = 0
+    for gold in read_gold_set(summary.gold).labels:
+        assert isinstance(gold.label, MetadataLabel)
+        text = (summary.corpus / (gold.document or "").split(":", 1)[1]).read_text()
+        paragraphs = "\n\n".join(" ".join(block.split()) for block in text.split("\n\n"))
+        row = made(batch_of(paragraphs, doc_class="letter"), own)
+        titles += row["title"] == " ".join((gold.label.title or "").split())
+        hits, names, _ = author_counts(row["authors"], gold.label.authors or ())
+        right, found = right + hits, found + names
+    assert titles >= 50
+    assert right / found > 0.95
+    assert found > 120
 
 
 def test_a_pattern_that_is_none_is_refused() -> None:
