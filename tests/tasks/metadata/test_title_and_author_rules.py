@@ -51,9 +51,7 @@ def test_authors_by_class_and_none_that_is_masked(own: dict[str, Any], masked: s
     assert made(batch_of(LETTER, doc_class="letter", masked=masked), settings(**own))["authors"] == authors
 
 
-PAPER = (
-    "BANK STUDIES\n\nIce on the old canal\n\nAda Moor 1, Jon van der Reed 2* and Li Wu\n\nThe canal froze on Monday."
-)
+PAPER = "BANK STUDIES\n\nIce on the old canal\n\nAda Moor 1, Jon van der Reed 2* and Li Wu\n\nIt froze on Monday."
 
 
 def test_the_head_of_a_paper() -> None:
