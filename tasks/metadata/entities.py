@@ -55,6 +55,7 @@ PII_TYPES: Mapping[str, str] = MappingProxyType(
 
 _BEFORE = re.compile(r"(?:the|a|an)\s+|[\s\"'(\[“‘]+", re.IGNORECASE)
 _AFTER = re.compile(r"(?:\s*['’]s|[\s\"')\].,;:”’]+)\Z")
+_TWO_DAYS = re.compile(r"(?<=\d)\s*[–—-]\s*(?=(?:\d{1,2}\s+)?[^\W\d_]{3,}\s)")
 _LONGEST = 20_000
 """Code points that a model reads at once; longer texts are cut at a line or a space."""
 
@@ -106,8 +107,14 @@ def _entities(text: str, offset: int, document: Any) -> Iterator[Entity]:
     for found in document.ents:
         kind = _TYPES.get(found.label_)
         start, end = trimmed(text, found.start_char, found.end_char)
-        if kind is not None and start < end:
-            yield Entity(offset + start, offset + end, kind)
+        if kind is None or start >= end:
+            continue
+        # A span of two days is two of them: "3 May 1820 – 9 June 1891".
+        between = _TWO_DAYS.search(text[start:end]) if kind == "TIME" else None
+        if between:
+            yield Entity(offset + start, offset + start + between.start(), kind)
+            start += between.end()
+        yield Entity(offset + start, offset + end, kind)
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
