@@ -86,6 +86,15 @@ for each sheet; a message is page 1, and the pages of its attachments follow. `p
 none. `pages_without_output` are page numbers that are not blank and gave
 no element. `meta_*` is what the file itself declares; dates are ISO 8601 as text."""
 
+ELEMENT_CUT = pa.struct(
+    [
+        _required("element_id", pa.int32()),
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("reason", pa.string()),
+    ]
+)
+
 BOILERPLATE = pa.schema(
     [
         _required("document_id", pa.string()),
@@ -93,9 +102,11 @@ BOILERPLATE = pa.schema(
         _required("extractor_version", pa.string()),
         _required("keep", pa.list_(pa.bool_())),
         _required("reasons", pa.list_(pa.string())),
+        pa.field("cuts", pa.list_(ELEMENT_CUT)),
     ]
 )
-"""`keep` and `reasons` are parallel to the parsed elements; a kept element's reason is the empty string."""
+"""`keep` and `reasons` are parallel to the parsed elements; a kept element's reason is the empty string. `cuts` are
+code points [start, end) of the parsed text of kept elements that go too, sorted, not overlapping; null is none."""
 
 ELEMENT_SPAN = pa.struct(
     [_required("element_id", pa.int32()), _required("start", pa.int32()), _required("end", pa.int32())]
@@ -123,15 +134,34 @@ NORMALIZE = pa.schema(
 `offsets` leads back: code points [start, end) of the clean text come from [source_start, source_end) of the
 element's parsed text; runs of equal length map one to one, others as a whole."""
 
+SECTION_LANGUAGE = pa.struct(
+    [
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("language", pa.string()),
+        _required("confidence", pa.float64()),
+    ]
+)
+
+LANGUAGE_SHARE = pa.struct(
+    [_required("language", pa.string()), _required("characters", pa.int64()), _required("share", pa.float64())]
+)
+
 LANGUAGE = pa.schema(
     [
         _required("document_id", pa.string()),
         _required("language", pa.string()),
         _required("confidence", pa.float64()),
         _required("model", pa.string()),
+        pa.field("sections", pa.list_(SECTION_LANGUAGE)),
+        pa.field("shares", pa.list_(LANGUAGE_SHARE)),
+        pa.field("mixed", pa.bool_()),
     ]
 )
-"""`language` is an ISO 639 code, or `und` where the confidence is under the limit."""
+"""`language` is an ISO 639 code, or `und` where the confidence is under the limit. `sections` are parts of the clean
+text in order, each with its own language; `shares` say how much of the prose in them is in which language (`und` among
+them), the most first. `mixed` says that two languages or more have each their part. The three are null where sections
+were not looked at."""
 
 SIGNATURE = pa.schema(
     [
@@ -231,6 +261,17 @@ CHUNK = pa.schema(
 
 SECTION = pa.struct([_required("level", pa.int32()), _required("title", pa.string()), pa.field("page", pa.int32())])
 
+ENTITY = pa.struct(
+    [
+        _required("type", pa.string()),
+        _required("text", pa.string()),
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+    ]
+)
+
+RELATION = pa.struct([_required("type", pa.string()), _required("head", pa.int32()), _required("tail", pa.int32())])
+
 METADATA = pa.schema(
     [
         _required("document_id", pa.string()),
@@ -244,10 +285,17 @@ METADATA = pa.schema(
         _required("tenant", pa.string()),
         _required("groups", pa.list_(pa.string())),
         pa.field("date_search", pa.string()),
+        pa.field("entities", pa.list_(ENTITY)),
+        pa.field("relations", pa.list_(RELATION)),
+        pa.field("entity_coverage", pa.string()),
     ]
 )
 """`date_search` is null where the page was not searched for a date, `done` where it was, else why the search failed: an
-error class such as `timeout`. `published` is null then, as it is where a search found nothing."""
+error class such as `timeout`. `published` is null then, as it is where a search found nothing.
+`entities` lie at code points [start, end) of the clean text, outside what redaction replaced; a relation's `head` and
+`tail` are positions in that list. `entity_coverage` is `model`, `partial` (some of the prose is in a language without a
+model) or `unsupported_language`. The three are null where entities are not asked for, `relations` also without rules
+for the language."""
 
 EMBEDDING = pa.struct(
     [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +24,20 @@ class StageSettings(BaseModel):
     """Base of every stage's settings: frozen; unknown keys and numbers without end are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def for_class(self, doc_class: str) -> Self:
+        """The settings that hold for documents of this class.
+
+        A stage that offers other settings for some classes declares a field `by_class`: class name → a record whose
+        given fields replace the stage's own. What is returned names no class, so that the key of a document holds
+        what shapes its own output only.
+        """
+        by_class: Mapping[str, BaseModel] | None = getattr(self, "by_class", None)
+        if by_class is None:
+            return self
+        own = by_class.get(doc_class)
+        given = {name: getattr(own, name) for name in own.model_fields_set} if own is not None else {}
+        return self.model_copy(update={**given, "by_class": {}})
 
 
 class RawBytes(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from schemas.names import ElementKind, MetricStatus, StageName
+from tasks.boilerplate.cuts import kept_texts
 from tasks.boilerplate.settings import BoilerplateSettings
 from tasks.gold.kinds import ContentLabel, StructureLabel
 from tasks.metrics.rows import MetricRows
@@ -22,7 +23,7 @@ def evaluate(evidence: Evidence, settings: BoilerplateSettings) -> pa.Table:
     for (document, tables), output in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
         document_id = document["document_id"]
         parsed = [element["text"] for element in tables[StageName.PARSE]["elements"]]
-        kept = [text for text, keep in zip(parsed, output["keep"] or [False] * len(parsed), strict=True) if keep]
+        kept = kept_texts(tables[StageName.PARSE]["elements"], output)
         rows.ratio("kept_ratio", document_id, sum(map(len, kept)), sum(map(len, parsed)))
         content = evidence.labels.of(document_id, ContentLabel, "content")
         if content is not None:

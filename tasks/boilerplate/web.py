@@ -1,4 +1,4 @@
-"""Main text of web pages: trafilatura decides, the parsed elements keep what it kept, known losses are repaired.
+"""Main text of web pages: an extractor decides, the parsed elements keep what it kept, known losses are repaired.
 
 The rescue rules (setting `rescue`). An element that the extractor left out comes back when it is neither mostly links
 nor in a part of the page marked as something other than content (nav, aside, cookie banner, form …), and
@@ -24,6 +24,7 @@ import trafilatura
 
 from schemas.names import ElementKind
 from tasks.boilerplate.alignment import Coverage, coverage, words
+from tasks.boilerplate.extractors import extract
 from tasks.boilerplate.page import Page
 from tasks.boilerplate.settings import BoilerplateSettings
 from tasks.documents.cage_worker import Pages
@@ -55,7 +56,7 @@ def judge(
 def main_text(html: str, elements: Sequence[Mapping[str, Any]], settings: BoilerplateSettings) -> Decision:
     """Decides for each element of a parsed web page whether it is content.
 
-    Where trafilatura finds nothing, everything outside marked parts of the page is kept, less what is mostly links,
+    Where the extractor finds nothing, everything outside marked parts of the page is kept, less what is mostly links,
     and the extractor is named `marked-parts`.
 
     Raises:
@@ -64,21 +65,9 @@ def main_text(html: str, elements: Sequence[Mapping[str, Any]], settings: Boiler
     tree = trafilatura.load_html(html)
     page = Page(tree) if tree is not None else None
     texts = [element["text"] for element in elements]
-    extracted = (
-        trafilatura.extract(
-            tree,
-            fast=settings.fast,
-            favor_precision=settings.favor == "precision",
-            favor_recall=settings.favor == "recall",
-            include_comments=settings.include_comments,
-            include_tables=settings.include_tables,
-        )
-        if tree is not None
-        else None
-    )
-    covered = coverage(texts, extracted or "")
+    covered = coverage(texts, extract(html, tree, settings) if tree is not None else "")
     keep = [c.words > 0 and c.share >= settings.min_covered for c in covered]
-    extractor = "trafilatura"
+    extractor: str = settings.extractor
     if any(keep) and page is not None:
         keep = [kept and not page.is_navigation(text) for kept, text in zip(keep, texts, strict=True)]
         if settings.rescue and any(keep):

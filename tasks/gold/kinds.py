@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Label(BaseModel):
@@ -109,6 +109,40 @@ class MetadataLabel(Label):
     published: str | None = None
 
 
+class MentionLabel(Label):
+    """One mention of an entity, with its type."""
+
+    type: str
+    quote: Quote
+
+
+class EntityLabel(Label):
+    """An entity with all its mentions."""
+
+    mentions: tuple[MentionLabel, ...] = Field(min_length=1)
+
+
+class RelationLabel(Label):
+    """`type` holds from one entity to another; both by their position in the list of entities."""
+
+    type: str
+    head: int = Field(ge=0)
+    tail: int = Field(ge=0)
+
+
+class EntitiesLabel(Label):
+    """All named entities of a document; its relations, complete for each type that occurs (null: not labelled)."""
+
+    entities: tuple[EntityLabel, ...]
+    relations: tuple[RelationLabel, ...] | None = None
+
+    @model_validator(mode="after")
+    def _known_entities(self) -> "EntitiesLabel":
+        if any(max(r.head, r.tail) >= len(self.entities) for r in self.relations or ()):
+            raise ValueError("a relation names an entity that the list does not hold")
+        return self
+
+
 class QuestionLabel(Label):
     """A question whose evidence lies in this document."""
 
@@ -134,6 +168,7 @@ LABEL_KINDS: Mapping[str, type[Label]] = MappingProxyType(
         "pairs": PairsLabel,
         "pii": PiiLabel,
         "metadata": MetadataLabel,
+        "entities": EntitiesLabel,
         "questions": QuestionsLabel,
     }
 )

@@ -8,13 +8,13 @@ import pyarrow as pa
 from schemas.names import MetricStatus, Outcome, StageName
 from tasks.gold.kinds import LanguageLabel
 from tasks.gold.labels import Labels
+from tasks.language.sections import UNKNOWN
 from tasks.language.settings import LanguageSettings
 from tasks.metrics.classification import class_counts, expected_calibration_error, macro_f1
 from tasks.metrics.rates import DetectionCounts
 from tasks.metrics.rows import MetricRows
 from tasks.stage import CorpusEvidence, Evidence
 
-UNKNOWN = "und"
 _SAME = {"nb": "no"}
 """Codes of one written language: the model's `no` is Bokmål."""
 
@@ -25,6 +25,10 @@ def evaluate(evidence: Evidence, settings: LanguageSettings) -> pa.Table:
     for output in evidence.output.to_pylist():
         document_id, language = output["document_id"], output["language"]
         rows.ratio("unknown_rate", document_id, int(language == UNKNOWN), 1)
+        if output["mixed"] is None:
+            rows.without_value("mixed_rate", document_id, MetricStatus.NOT_APPLICABLE)
+        else:
+            rows.ratio("mixed_rate", document_id, int(output["mixed"]), 1)
         label = _labelled(evidence.labels, document_id)
         if label is not None:
             rows.ratio("language_accuracy", document_id, int(_base(language) == label), 1)
@@ -34,7 +38,8 @@ def evaluate(evidence: Evidence, settings: LanguageSettings) -> pa.Table:
 
 
 def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
-    """Figures over all labelled documents: per language, their macro mean, the confusions, the calibration.
+    """How much text is in which language; and over all labelled documents: per language, their macro mean, the
+    confusions, the calibration.
 
     The calibration is over documents that got a language; `und` states no belief in any. A labelled document that
     failed here got none: it counts among those of its label, in the recall and F1 of that, and matches nothing. For
@@ -45,8 +50,11 @@ def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
     predicted: list[str] = []
     confidences: list[float] = []
     correct: list[bool] = []
+    characters: Counter[str] = Counter()
     for table in evidence.outputs(StageName.LANGUAGE):
-        for output in table.select(["document_id", "language", "confidence"]).to_pylist():
+        for output in table.select(["document_id", "language", "confidence", "shares"]).to_pylist():
+            for share in output["shares"] or ():
+                characters[share["language"]] += share["characters"]
             label = _labelled(evidence.labels, output["document_id"])
             if label is None:
                 continue
@@ -56,6 +64,8 @@ def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
             if language != UNKNOWN:
                 confidences.append(output["confidence"])
                 correct.append(language == label)
+    for language, number in sorted(characters.items()):
+        rows.ratio("language_share", None, number, characters.total(), slice_of=("language", language))
     failed = [label for i in _failed(evidence.locations) if (label := _labelled(evidence.labels, i)) is not None]
     confidences += [1.0] * len(failed)
     correct += [False] * len(failed)

@@ -1,15 +1,17 @@
-"""The language of each document, by a vote of windows over its whole prose."""
+"""The language of each document and of its sections, by a vote of windows over its whole prose."""
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 from schemas.names import StageName
 from schemas.stages import LANGUAGE
-from tasks.language.evaluator import UNKNOWN, evaluate, facts
+from tasks.language.evaluator import evaluate, facts
 from tasks.language.model import MODEL, Detector, load_detector
+from tasks.language.sections import UNKNOWN, is_mixed, language_shares, section_languages
 from tasks.language.settings import LanguageSettings
 from tasks.language.windows import letters, prose, windows
 from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop
@@ -31,7 +33,32 @@ def _detect(settings: LanguageSettings, detector: Detector, document: DocumentRo
     kinds = {element["element_id"]: element["kind"] for element in rows[StageName.PARSE]["elements"]}
     text = prose(normalized["text"], normalized["elements"], kinds, _ENOUGH_LETTERS)
     language, confidence = decide(windows(text, settings.windows, settings.window_characters), detector, settings)
-    return {"language": language, "confidence": confidence, "model": MODEL}
+    row = {"language": language, "confidence": confidence, "model": MODEL}
+    return row | (_by_section(settings, detector, normalized, kinds) if settings.sections else {})
+
+
+def _by_section(
+    settings: LanguageSettings, detector: Detector, normalized: Mapping[str, Any], kinds: Mapping[int, str]
+) -> DocumentRow:
+    def tell(text: str) -> tuple[str, float]:
+        if letters(text, settings.section_min_letters) < settings.section_min_letters:
+            return UNKNOWN, 0.0
+        return decide(windows(text, settings.windows, settings.window_characters), detector, settings)
+
+    sections = section_languages(normalized["text"], normalized["elements"], kinds, tell)
+    shares = language_shares(sections)
+    total = sum(characters for _, characters in shares)
+    return {
+        "sections": [
+            {name: getattr(section, name) for name in ("start", "end", "language", "confidence")}
+            for section in sections
+        ],
+        "shares": [
+            {"language": language, "characters": characters, "share": characters / total}
+            for language, characters in shares
+        ],
+        "mixed": is_mixed(shares, least_share=settings.mixed_share, least_characters=settings.mixed_characters),
+    }
 
 
 def decide(texts: Sequence[str], detector: Detector, settings: LanguageSettings) -> tuple[str, float]:
@@ -68,13 +95,13 @@ def fingerprint(settings: LanguageSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.LANGUAGE,
-    version=1,
+    version=2,
     reads=(StageName.PARSE, StageName.NORMALIZE),
     writes=LANGUAGE,
     settings=LanguageSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=2,
+    scorer_version=3,
     evaluate=evaluate,
     labels=("language",),
     facts=facts,

@@ -6,8 +6,8 @@ from typing import Any
 
 from schemas.names import ElementKind
 
-_SILENT = frozenset({ElementKind.CODE, ElementKind.FORMULA})
-_TERSE = frozenset({ElementKind.TABLE, ElementKind.FIGURE})
+SILENT = frozenset({ElementKind.CODE, ElementKind.FORMULA})
+TERSE = frozenset({ElementKind.TABLE, ElementKind.FIGURE})
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+|\S+@\S+\.\w+")
 _SPACE = re.compile(r"\s")
 _REACH = 40
@@ -23,8 +23,8 @@ def prose(text: str, spans: Iterable[Mapping[str, Any]], kinds: Mapping[int, str
     terse: list[str] = []
     for span in spans:
         kind = kinds[span["element_id"]]
-        if kind not in _SILENT:
-            (terse if kind in _TERSE else running).append(text[span["start"] : span["end"]])
+        if kind not in SILENT:
+            (terse if kind in TERSE else running).append(text[span["start"] : span["end"]])
     if letters("\n".join(running), fewest_letters) >= fewest_letters:
         return "\n".join(running)
     return "\n".join([*running, *terse])

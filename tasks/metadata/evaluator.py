@@ -9,7 +9,8 @@ import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
 
 from schemas.names import MetricStatus, StageName
-from tasks.gold.kinds import MetadataLabel
+from tasks.gold.kinds import EntitiesLabel, MetadataLabel
+from tasks.metadata.entity_scores import ENTITY_METRICS, RELATION_METRICS, add_rows
 from tasks.metadata.settings import MetadataSettings
 from tasks.metrics.rows import MetricRows
 from tasks.stage import Evidence
@@ -20,7 +21,7 @@ _GOLD = ("title_exact", "title_similarity", "author_precision", "author_recall",
 def evaluate(evidence: Evidence, settings: MetadataSettings) -> pa.Table:
     """Metric rows of every document of the batch."""
     rows = MetricRows(StageName.METADATA)
-    for made in evidence.output.to_pylist():
+    for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
         document_id = made["document_id"]
         rows.ratio("title_present", document_id, int(bool(made["title"])), 1)
         rows.ratio("date_present", document_id, int(made["published"] is not None), 1)
@@ -28,11 +29,23 @@ def evaluate(evidence: Evidence, settings: MetadataSettings) -> pa.Table:
             rows.without_value("date_search_failed", document_id, MetricStatus.NOT_APPLICABLE)
         else:
             rows.ratio("date_search_failed", document_id, int(made["date_search"] != "done"), 1)
+        if made["entity_coverage"] is None:
+            rows.without_value("entities_unread", document_id, MetricStatus.NOT_APPLICABLE)
+        else:
+            rows.ratio("entities_unread", document_id, int(made["entity_coverage"] != "model"), 1)
         if evidence.labels.is_stale(document_id, "metadata"):
             for metric in _GOLD:
                 rows.without_value(metric, document_id, MetricStatus.STALE_LABEL)
         if label := evidence.labels.of(document_id, MetadataLabel, "metadata"):
             _score(rows, document_id, made, label)
+        if entities := evidence.labels.of(document_id, EntitiesLabel, "entities"):
+            spans = tables[StageName.PII]["spans"]
+            masked = [(span["start"], span["end"]) for span in spans if span["action"] != "keep"]
+            own = settings.for_class(document["doc_class"])
+            add_rows(rows, document_id, made, entities, tables[StageName.NORMALIZE]["text"], masked, own)
+        elif evidence.labels.is_stale(document_id, "entities"):
+            for metric in (*ENTITY_METRICS, *RELATION_METRICS):
+                rows.without_value(metric, document_id, MetricStatus.STALE_LABEL)
     return rows.table()
 
 

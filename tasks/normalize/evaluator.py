@@ -25,9 +25,10 @@ def evaluate(evidence: Evidence, settings: NormalizeSettings) -> pa.Table:
     for (document, tables), output in zip(evidence.batch.rows(), outputs, strict=True):
         document_id = document["document_id"]
         elements = tables[StageName.PARSE]["elements"]
-        keep = tables[StageName.BOILERPLATE]["keep"]
-        kept = [element for element, kept in zip(elements, keep, strict=True) if kept]
-        _document_rows(rows, document_id, kept, output, settings)
+        judged = tables[StageName.BOILERPLATE]
+        kept = [element for element, kept in zip(elements, judged["keep"], strict=True) if kept]
+        cut = sum(part["end"] - part["start"] for part in judged["cuts"] or ())
+        _document_rows(rows, document_id, kept, cut, output, settings)
     return rows.table()
 
 
@@ -35,6 +36,7 @@ def _document_rows(
     rows: MetricRows,
     document_id: str,
     kept: Sequence[Mapping[str, Any]],
+    cut: int,
     output: Mapping[str, Any],
     settings: NormalizeSettings,
 ) -> None:
@@ -51,8 +53,9 @@ def _document_rows(
     rows.ratio("mojibake_rate", document_id, *mojibake(parsed), slice_of=("text", "parsed"))
     stable = all(clean(piece, kind, _NOTHING_BROKEN, settings).text == piece for kind, piece in pieces)
     rows.ratio("idempotence", document_id, int(stable), 1)
-    changed = changed_characters({element["element_id"]: element["text"] for element in kept}, output)
-    rows.ratio("changed_ratio", document_id, changed, sum(map(len, parsed)))
+    # What was cut away before is not this stage's change.
+    changed = changed_characters({element["element_id"]: element["text"] for element in kept}, output) - cut
+    rows.ratio("changed_ratio", document_id, changed, sum(map(len, parsed)) - cut)
 
 
 def nfc_equals_nfkc(text: str) -> bool:

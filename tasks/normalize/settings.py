@@ -8,7 +8,11 @@ from tasks.stage import StageSettings
 
 
 class NormalizeSettings(StageSettings):
-    """What clean text means; each step can be switched off."""
+    """What clean text means; each step can be switched off.
+    Prose goes through all of them. Table cells do too, but for line ends and hyphens at line ends: rows and cells stay
+    where they are. Formulas keep their hyphens. Code stays as it is written, but for one kind of line end, control
+    characters, and blank lines at its edges.
+    """
 
     repair_mojibake: bool = Field(
         True,

@@ -12,7 +12,7 @@ from tasks.errors import DocumentError
 from tasks.normalize.characters import UNICODE_VERSION
 from tasks.normalize.evaluator import evaluate
 from tasks.normalize.hyphens import BREAK, WordForms, hyphenates
-from tasks.normalize.mapped import MappedText
+from tasks.normalize.mapped import Edit, MappedText
 from tasks.normalize.settings import NormalizeSettings
 from tasks.normalize.text import clean
 from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop
@@ -35,10 +35,10 @@ def run(batch: Batch, settings: NormalizeSettings, resources: Resources) -> Stag
 
 
 def _normalize(settings: NormalizeSettings, document: DocumentRow, rows: StageRows) -> DocumentRow:
-    parsed = rows[StageName.PARSE]
-    kept = [e for e, keep in zip(parsed["elements"], rows[StageName.BOILERPLATE]["keep"], strict=True) if keep]
+    parsed, judged = rows[StageName.PARSE], rows[StageName.BOILERPLATE]
+    kept = [element for element, keep in zip(parsed["elements"], judged["keep"], strict=True) if keep]
     soft_breaks = rows[StageName.FETCH]["media_type"] not in AUTHORED_LINES
-    row = join(cleaned(kept, settings, soft_breaks=soft_breaks))
+    row = join(cleaned(kept, settings, cuts=judged["cuts"] or (), soft_breaks=soft_breaks))
     if not row["text"]:
         raise DocumentError(
             "no_text",
@@ -49,19 +49,30 @@ def _normalize(settings: NormalizeSettings, document: DocumentRow, rows: StageRo
 
 
 def cleaned(
-    elements: Iterable[Mapping[str, Any]], settings: NormalizeSettings, *, soft_breaks: bool = True
+    elements: Iterable[Mapping[str, Any]],
+    settings: NormalizeSettings,
+    *,
+    cuts: Iterable[Mapping[str, Any]] = (),
+    soft_breaks: bool = True,
 ) -> Iterator[tuple[int, MappedText]]:
     """(element id, clean text with its way back) of each element, empty ones included.
 
+    `cuts` are parts of elements that go first of all (`BOILERPLATE`).
     `soft_breaks` says that a hyphen at a line end may be the typesetter's, if he hyphenates at all.
     """
     elements = list(elements)
-    texts = [element["text"] for element in elements]
+    edits: dict[int, list[Edit]] = {}
+    for cut in cuts:
+        edits.setdefault(cut["element_id"], []).append(Edit(cut["start"], cut["end"], ""))
+    mapped = [MappedText(element["text"]) for element in elements]
+    for element, text in zip(elements, mapped, strict=True):
+        text.apply(edits.get(element["element_id"], ()))
+    texts = [text.text for text in mapped]
     broken = settings.join_line_end_hyphens and any(BREAK.search(text) for text in texts)
     forms = WordForms.of(texts if broken else ())
     soft_breaks = soft_breaks and broken and hyphenates(texts)
-    for element in elements:
-        yield element["element_id"], clean(element["text"], element["kind"], forms, settings, soft_breaks=soft_breaks)
+    for element, text in zip(elements, mapped, strict=True):
+        yield element["element_id"], clean(text, element["kind"], forms, settings, soft_breaks=soft_breaks)
 
 
 def join(elements: Iterable[tuple[int, MappedText]]) -> DocumentRow:
@@ -100,7 +111,7 @@ def fingerprint(settings: NormalizeSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.NORMALIZE,
-    version=1,
+    version=2,
     reads=(StageName.FETCH, StageName.PARSE, StageName.BOILERPLATE),
     writes=NORMALIZE,
     settings=NormalizeSettings,

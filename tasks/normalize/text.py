@@ -12,8 +12,7 @@ from tasks.normalize.mapped import Edit, MappedText
 from tasks.normalize.settings import NormalizeSettings
 
 _VERBATIM = frozenset({ElementKind.CODE.value})
-_LINES_MATTER = frozenset({ElementKind.CODE.value, ElementKind.TABLE.value})
-_NO_HYPHENATION = _LINES_MATTER | {ElementKind.FORMULA.value}
+_NO_HYPHENATION = frozenset({ElementKind.TABLE.value, ElementKind.FORMULA.value})
 
 # What no step would touch: printable ASCII without runs of spaces, and no space at either end.
 _PLAIN = re.compile(r"[!-~]+(?: [!-~]+)*")
@@ -26,7 +25,7 @@ _EDGES = re.compile(r"\A\s+|\s+\Z")
 _CODE_EDGES = re.compile(r"\A\s*\n|\s+\Z")
 # Without this no mojibake can be repaired: it takes two neighbours outside ASCII, or one that is more than punctuation.
 _REPAIRABLE = re.compile("[^\x00-\x7f\u00a0\u00ab\u00bb\u2010-\u2026]|[^\x00-\x7f]{2}")
-_EXOTIC_SPACE = re.compile(f"[{_WIDE}]")
+_CODE_LINE_END = re.compile("\r\n?")
 _TABLE_SPACE = re.compile(f"[ {_WIDE}]+")
 _LINE_FOLD = re.compile(r"[ \t]*\n[ \t\n]*")
 # Scripts that put no space between words: a line end inside them is nothing.
@@ -39,9 +38,9 @@ _MAX_ROUNDS = 8
 
 
 def clean(
-    text: str, kind: str, forms: WordForms, settings: NormalizeSettings, *, soft_breaks: bool = True
+    text: str | MappedText, kind: str, forms: WordForms, settings: NormalizeSettings, *, soft_breaks: bool = True
 ) -> MappedText:
-    """The clean form of an element's text, with its way back.
+    """The clean form of an element's text, with its way back; a text that is mapped already is changed in place.
 
     One pass may lay open work for an earlier step (a removed invisible character can complete a ligature or leave
     two spaces), so the passes repeat until nothing changes: the result is a fixed point.
@@ -49,8 +48,8 @@ def clean(
     >>> clean("The \\ufb01rst\\u00a0 step", "paragraph", WordForms.of([]), NormalizeSettings()).text
     'The first step'
     """
-    mapped = MappedText(text)
-    if _PLAIN.fullmatch(text):
+    mapped = MappedText(text) if isinstance(text, str) else text
+    if _PLAIN.fullmatch(mapped.text):
         return mapped
     for _ in range(_MAX_ROUNDS):
         before = mapped.text
@@ -61,37 +60,42 @@ def clean(
 
 
 def _one_pass(mapped: MappedText, kind: str, forms: WordForms, settings: NormalizeSettings, soft_breaks: bool) -> None:
-    verbatim = kind in _VERBATIM
+    if kind in _VERBATIM:
+        _verbatim_pass(mapped, settings)
+        return
     ascii_only = mapped.text.isascii()
-    if settings.repair_mojibake and not verbatim and not ascii_only:
+    if settings.repair_mojibake and not ascii_only:
         mapped.apply(_repaired(mapped.text))
     mapped.apply(characters.unified_line_ends(mapped.text))
     if not ascii_only:
         if settings.form == "NFC":
             mapped.apply(characters.composed(mapped.text))
-        if settings.fold_presentation_forms and not verbatim:
+        if settings.fold_presentation_forms:
             mapped.apply(characters.folded_presentation_forms(mapped.text))
     if settings.join_line_end_hyphens and kind not in _NO_HYPHENATION:
         mapped.apply(rejoined(mapped.text, forms, soft_breaks=soft_breaks))
     if not ascii_only:
         if settings.remove_invisible:
             mapped.apply(characters.removed_invisible(mapped.text))
-        if settings.fold_hyphens and not verbatim:
+        if settings.fold_hyphens:
             mapped.apply(Edit(m.start(), m.end(), "-") for m in _TYPOGRAPHIC_HYPHEN.finditer(mapped.text))
     if settings.remove_controls:
         mapped.apply(characters.removed_controls(mapped.text))
     _fold(mapped, kind, settings)
 
 
+def _verbatim_pass(mapped: MappedText, settings: NormalizeSettings) -> None:
+    """Code stays as its author wrote it: one kind of line end, no control characters, no blank lines at its edges."""
+    mapped.apply(Edit(m.start(), m.end(), "\n") for m in _CODE_LINE_END.finditer(mapped.text))
+    if settings.remove_controls:
+        mapped.apply(characters.removed_controls(mapped.text))
+    mapped.apply(_trimmed(mapped.text, _CODE_EDGES))
+
+
 def _fold(mapped: MappedText, kind: str, settings: NormalizeSettings) -> None:
-    if kind in _LINES_MATTER:
+    if kind == ElementKind.TABLE:
         if settings.fold_spaces:
-            if kind in _VERBATIM:
-                mapped.apply(Edit(m.start(), m.end(), " ") for m in _EXOTIC_SPACE.finditer(mapped.text))
-            else:
-                mapped.apply(_folded_cells(mapped.text))
-        if kind in _VERBATIM:
-            mapped.apply(_trimmed(mapped.text, _CODE_EDGES))
+            mapped.apply(_folded_cells(mapped.text))
         return
     if settings.fold_line_ends:
         mapped.apply(Edit(m.start(), m.end(), "") for m in _UNSPACED_LINE_END.finditer(mapped.text))

@@ -1,12 +1,17 @@
 """Finding out a text's encoding and decoding it.
 
 Order: byte order mark; the encoding a page's own `meta` or XML declaration names; the one the server named; UTF-8
-where the bytes are valid UTF-8; else a statistical guess. Valid UTF-8 with characters beyond ASCII wins over a
-declared single-byte encoding: by chance such bytes hardly ever form valid UTF-8, and wrong declarations are common.
+where the bytes are valid UTF-8; else a statistical guess. Wrong declarations are common, so two of them are not
+believed. Valid UTF-8 wins over a declared single-byte encoding where it has a character beyond ASCII, and over one of
+several bytes where it has eight or no zero byte as UTF-16 would: by chance such bytes hardly ever form valid UTF-8.
+And where UTF-8 is declared, but one in ten of the characters beyond ASCII is broken and the bytes beyond ASCII stand in
+words, the guess decides; stray bytes become U+FFFD.
 """
 
 import codecs
 import re
+
+from tasks.parse.prescan import declared_in_meta
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
@@ -46,10 +51,15 @@ _EXTRA_LABELS = {
     "csisolatin1": "cp1252",
 }
 
-_META = re.compile(rb"""<meta[^>]{0,400}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{2,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{2,40})""", re.IGNORECASE)
+_LABEL = re.compile(r"[a-z0-9._:-]+")
 _PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9._:-]+)""", re.IGNORECASE)
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_SURELY_UTF8 = 8
+"""Characters beyond ASCII in valid UTF-8 that no other encoding gives by chance."""
+
+_SAMPLE = 200_000
+_HIGH = re.compile(rb"[\x80-\xff]")
+_WORD = re.compile(rb"[A-Za-z\x80-\xff]{3,}")
 
 
 def decode(data: bytes, *, declared: str | None = None, markup: bool = False) -> tuple[str, str]:
@@ -68,9 +78,9 @@ def decode(data: bytes, *, declared: str | None = None, markup: bool = False) ->
     named = _declared_in(data) if markup else None
     parameter = _PARAMETER.search(declared or "")
     stated = named or (encoding_of(parameter.group(1)) if parameter else None)
-    if _is_utf8(data) and (stated is None or (_single_byte(stated) and not data.isascii())):
+    if _is_utf8(data) and (stated is None or _overrules(data, stated)):
         return data.decode(), "utf-8"
-    encoding = stated or _guess(data)
+    encoding = stated if stated and not (stated == "utf-8" and _other_words(data)) else _guess(data)
     return _decode_web(data, encoding), encoding
 
 
@@ -83,6 +93,8 @@ def encoding_of(label: str) -> str | None:
     label = label.strip().lower()
     if label in _EXTRA_LABELS:
         return _EXTRA_LABELS[label]
+    if not _LABEL.fullmatch(label):  # Python would overlook what does not belong in a label
+        return None
     try:
         codec = codecs.lookup(label)
     except LookupError:
@@ -93,15 +105,37 @@ def encoding_of(label: str) -> str | None:
 
 
 def _declared_in(data: bytes) -> str | None:
-    head = _COMMENT.sub(b"", data[:4096])
-    match = _XML.search(head) or _META.search(head)
+    match = _XML.search(data[:4096])
     encoding = encoding_of(match.group(1).decode("ascii")) if match else None
+    encoding = encoding or declared_in_meta(data, encoding_of)
     # A declaration that can be read byte by byte cannot be UTF-16 (HTML standard).
     return "utf-8" if encoding and encoding.startswith("utf-16") else encoding
 
 
 def _single_byte(encoding: str) -> bool:
     return encoding.startswith(("cp12", "cp874", "iso8859", "mac", "koi8"))
+
+
+def _overrules(data: bytes, stated: str) -> bool:
+    """Whether bytes that are valid UTF-8 are UTF-8 although another encoding is stated."""
+    if _single_byte(stated):
+        return not data.isascii()
+    if stated.startswith("utf-16"):
+        return b"\0" not in data
+    return sum(1 for byte in data[:_SAMPLE] if byte >= 0xC0) >= _SURELY_UTF8
+
+
+def _other_words(data: bytes) -> bool:
+    """Whether bytes that are said to be UTF-8 are the words of another encoding."""
+    sample = data[:_SAMPLE]
+    in_words = sum(len(_HIGH.findall(word)) for word in _WORD.findall(sample))
+    return not _mostly_utf8(data) and in_words * 2 >= len(_HIGH.findall(sample))
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    text = data[:_SAMPLE].decode(errors="replace")
+    broken, beyond_ascii = text.count("\ufffd"), sum(1 for character in text if character > "\x7f")
+    return broken * 10 < beyond_ascii or not beyond_ascii
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -114,13 +148,11 @@ def _is_utf8(data: bytes) -> bool:
 
 def _guess(data: bytes) -> str:
     """UTF-8 where nearly all of it is, or the guess of charset-normalizer, or windows-1252."""
-    text = data.decode(errors="replace")
-    broken, beyond_ascii = text.count("\ufffd"), sum(1 for character in text[:100_000] if character > "\x7f")
-    if broken * 10 < beyond_ascii:
+    if _mostly_utf8(data):
         return "utf-8"
     from charset_normalizer import from_bytes
 
-    matches = from_bytes(data[:200_000])
+    matches = from_bytes(data[:_SAMPLE])
     best = matches.best()
     if best is None or any(match.encoding == "cp1252" and match.chaos <= best.chaos for match in matches):
         return "cp1252"  # what the web falls back to; short texts fit many code pages

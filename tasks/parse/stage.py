@@ -82,7 +82,7 @@ def fingerprint(settings: ParseSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.PARSE,
-    version=2,
+    version=3,
     reads=(StageName.FETCH,),
     writes=PARSE,
     settings=ParseSettings,

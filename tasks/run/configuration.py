@@ -18,6 +18,7 @@ from tasks.fetch.sources import FolderSource, FsspecSource, Source
 from tasks.gate.settings import GateSettings
 from tasks.index.settings import IndexSettings
 from tasks.language.settings import LanguageSettings
+from tasks.metadata.entities import PII_TYPES
 from tasks.metadata.settings import MetadataSettings
 from tasks.normalize.settings import NormalizeSettings
 from tasks.parse.settings import ParseSettings
@@ -101,7 +102,24 @@ class Configuration(_Part):
         for rule in rules:
             if rule.source is not None and rule.source not in names:
                 raise ValueError(f"a rule names the source {rule.source!r}; the sources are {names}")
+        self._keep_masked_types_out_of_metadata()
         return self
+
+    def _keep_masked_types_out_of_metadata(self) -> None:
+        """What the pii policy takes out of the text must not come back as an entity that it overlooked."""
+        metadata, pii = self.stages.metadata, self.stages.pii
+        for name in ("", *metadata.by_class):
+            own = metadata.for_class(name)
+            masked = [
+                kind
+                for kind in own.entity_types
+                if own.entities and kind in PII_TYPES and pii.action(PII_TYPES[kind]) != "keep"
+            ]
+            if masked:
+                raise ValueError(
+                    f"stages.metadata.entity_types holds {', '.join(masked)}, whose values stages.pii.policy takes out "
+                    f"of the text ({', '.join(PII_TYPES[kind] for kind in masked)}): leave them out, or keep them there"
+                )
 
 
 def load_configuration(path: Path) -> Configuration:

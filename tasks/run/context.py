@@ -62,8 +62,20 @@ class RunContext:
 
     @cached_property
     def bases(self) -> Mapping[StageName, str]:
-        """The part of each stage key that all documents share."""
+        """What each stage is in this run: its version, its settings for all classes, the libraries behind it."""
         return {name: stage_base(stage, self.settings(name)) for name, stage in STAGES.items()}
+
+    def base(self, name: StageName, doc_class: str) -> str:
+        """The part of a stage's keys that all documents of a class share."""
+        known = self._class_bases.get((name, doc_class))
+        if known is None:
+            known = stage_base(STAGES[name], self.settings(name).for_class(doc_class))
+            self._class_bases[name, doc_class] = known
+        return known
+
+    @cached_property
+    def _class_bases(self) -> dict[tuple[StageName, str], str]:
+        return {}
 
     @property
     def folder(self) -> Path:

@@ -184,10 +184,10 @@ def stage_keys(
 ) -> dict[str, str]:
     """The stage key of each document, from its key of the stage before."""
     stage = STAGES[name]
-    columns = ["document_id", *stage.context]
+    columns = ["document_id", "doc_class", *stage.context]
     return {
         row["document_id"]: document_key(
-            context.bases[name],
+            context.base(name, row["doc_class"]),
             previous[row["document_id"]],
             {column: row[column] for column in stage.context},
         )

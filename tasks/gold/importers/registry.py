@@ -5,13 +5,28 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tasks.errors import ConfigurationError
-from tasks.gold.importers import article_extraction, icdar2013
+from tasks.gold.importers import (
+    article_extraction,
+    conll,
+    docred,
+    grobid_header,
+    htmldate_eval,
+    icdar2013,
+    languages,
+    webmainbench,
+)
 from tasks.gold.importers.summary import ImportSummary
 
 IMPORTERS: Mapping[str, Callable[[Path, Path], ImportSummary]] = MappingProxyType(
     {
         "article-extraction-benchmark": article_extraction.import_folder,
+        "conll": conll.import_folder,
+        "grobid-header": grobid_header.import_folder,
+        "htmldate-eval": htmldate_eval.import_folder,
         "icdar2013": icdar2013.import_folder,
+        "languages": languages.import_folder,
+        "re-docred": docred.import_folder,
+        "webmainbench": webmainbench.import_folder,
     }
 )
 

@@ -15,8 +15,10 @@ from tasks.stage import Batch, CorpusEvidence, Evidence, RawBytes
 
 OUTPUT = pa.Table.from_pylist(
     [
-        {"document_id": "a", "language": "de", "confidence": 0.95, "model": "m"},
-        {"document_id": "b", "language": "fr", "confidence": 0.85, "model": "m"},
+        {"document_id": "a", "language": "de", "confidence": 0.95, "model": "m", "mixed": True}
+        | {"shares": [{"language": n, "characters": c, "share": c / 400} for n, c in (("de", 300), ("en", 100))]},
+        {"document_id": "b", "language": "fr", "confidence": 0.85, "model": "m", "mixed": False}
+        | {"shares": [{"language": "fr", "characters": 400, "share": 1.0}]},
         {"document_id": "c", "language": "und", "confidence": 0.1, "model": "m"},
         {"document_id": "d", "language": "en", "confidence": 0.9, "model": "m"},
         {"document_id": "e", "language": "en", "confidence": 0.9, "model": "m"},
@@ -39,6 +41,7 @@ def test_each_document_is_right_or_wrong_and_a_stale_label_is_counted() -> None:
         *[(1.0, "ok"), (0.0, "ok"), (1.0, "ok"), (1.0, "ok"), (None, "stale_label")]
     ]
     assert [found["unknown_rate", name][0] for name in "abcde"] == [0, 0, 1, 0, 0]
+    assert [found["mixed_rate", name] for name in "abc"] == [(1, "ok"), (0, "ok"), (None, "not_applicable")]
 
 
 def test_corpus_figures_by_language_their_mean_and_the_calibration() -> None:
@@ -57,6 +60,7 @@ def test_corpus_figures_by_language_their_mean_and_the_calibration() -> None:
     assert found["language_recall", "fr"] is None
     assert found["language_f1", None] == (2 / 3 + 0 + 1 + 1) / 4
     assert found["language_confusion", "de>fr"] == 0.5
+    assert [found["language_share", name] for name in ("de", "en", "fr")] == [300 / 800, 100 / 800, 400 / 800]
     # Bins (0.9, 1.0]: one at 0.95, right. (0.8, 0.9]: 0.85 wrong and 0.9 right, so |1.75 - 1| over two of three items.
     assert abs(found["language_calibration", None] - (0.05 + 0.75) / 3) < 1e-12
     assert {r["document_id"] for r in rows} == {None}

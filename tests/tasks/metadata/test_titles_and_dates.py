@@ -183,6 +183,7 @@ def test_gold_figures(described: Callable[..., Any]) -> None:
         "title_present": (1.0, "ok"),
         "date_present": (0.0, "ok"),
         "date_search_failed": (None, "not_applicable"),
+        "entities_unread": (None, "not_applicable"),
         "title_exact": (0.0, "ok"),
         "title_similarity": (pytest.approx(1 - 1 / 18), "ok"),
         "author_precision": (1.0, "ok"),

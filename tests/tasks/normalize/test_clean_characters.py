@@ -85,5 +85,17 @@ def test_code_keeps_its_lines_indents_and_ligatures() -> None:
     assert cleaned(code, "code") == "def f():\n\tif x:\n        return 'Ã©  \ufb01'"
 
 
+def test_code_keeps_every_character_that_prints_or_hides() -> None:
+    code = "x = 'cafe\u0301\u00a0\u200b\u202e\u2011' # \uff21\u2028\n\n    y = 1"
+    assert cleaned(code, "code") == code
+    assert cleaned("\n \nx = 1\x00\n\n", "code") == "x = 1"
+
+
+@pytest.mark.parametrize("kind", ["table", "paragraph"])
+def test_cells_and_prose_lose_what_hides_and_ligatures(kind: str) -> None:
+    assert cleaned("\ufb01rst \u202eof\u202c all\u200b", kind) == "first of all"
+    assert cleaned("schÃ¶n und gut", kind) == "schön und gut"
+
+
 def test_tables_keep_rows_and_empty_cells() -> None:
     assert cleaned("Day\tHours \n\t 9\u00a0to  5\n", "table") == "Day\tHours\n\t9 to 5\n"

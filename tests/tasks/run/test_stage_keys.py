@@ -1,6 +1,7 @@
 """A key changes when, and only when, something that shapes the output changes."""
 
 from schemas.names import StageName
+from tasks.boilerplate.settings import BoilerplateSettings
 from tasks.chunk.settings import ChunkSettings
 from tasks.parse.settings import ParseSettings
 from tasks.run.keys import digest, document_key, measures_key, shaping_settings, stage_base
@@ -40,3 +41,18 @@ def test_labels_and_scorer_shape_the_measures_key_only() -> None:
 def test_the_order_of_keys_in_a_mapping_does_not_matter() -> None:
     assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
     assert digest(["a", "b"]) != digest(["b", "a"])
+
+
+def test_settings_of_a_class_enter_the_keys_of_its_documents_only() -> None:
+    stage = STAGES[StageName.BOILERPLATE]
+    plain = BoilerplateSettings()
+    forums = BoilerplateSettings.model_validate({"by_class": {"forum": {"extractor": "resiliparse"}}})
+
+    def base(settings: BoilerplateSettings, doc_class: str) -> str:
+        return stage_base(stage, settings.for_class(doc_class))
+
+    assert base(forums, "article") == base(plain, "article") == base(plain, "forum")
+    assert base(forums, "forum") == base(BoilerplateSettings(extractor="resiliparse"), "article")
+    assert base(forums, "forum") != base(plain, "forum")
+    # What a run says of its code knows of both.
+    assert stage_base(stage, forums) != stage_base(stage, plain)
