@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
-from tasks.documents.sniff import CSV, DOC, DOCX, ENCRYPTED_OFFICE, PPT, PPTX, TSV, XLS, XLSX
+from tasks.documents.sniff import CSV, DOC, DOCX, ENCRYPTED_OFFICE, EPUB, ODT, PPT, PPTX, RTF, TSV, XLS, XLSX
 from tasks.errors import ConfigurationError, DocumentError
 
 
@@ -80,6 +80,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "docx": Format((DOCX,), {"docling": _docling("parse_docx", "python-docx")}),
         "pptx": Format((PPTX,), {"docling": _docling("parse_pptx", "python-pptx")}),
         "xlsx": Format((XLSX,), {"docling": _docling("parse_xlsx", "openpyxl")}),
+        "odt": Format((ODT,), {"docling": _docling("parse_odt", "odfdo")}),
+        "rtf": Format((RTF,), {"striprtf": Backend("tasks.parse.rtf:parse_rtf", ("striprtf",))}),
+        "epub": Format((EPUB,), {"lxml": Backend("tasks.parse.epub:parse_epub", ("lxml", "charset-normalizer"))}),
         "csv": Format((CSV, TSV), {"docling": _docling("parse_csv", "charset-normalizer")}),
         "text": Format(("text/plain",), {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))}),
     }
