@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from itertools import accumulate
 
-from tasks.documents.sniff import DOCX, EPUB, ODT, PPTX, RTF, XLSX
+from tasks.documents.sniff import DOCX, EMAIL, EPUB, ODT, PPTX, RTF, XLSX
 
 _INLINE = frozenset(
     [
@@ -154,6 +154,10 @@ def read_raw(data: bytes, media_type: str, encoding: str | None = None) -> RawTe
         from tasks.documents.raw_rtf import rtf_text
 
         return RawText.of_page(rtf_text(data))
+    if media_type == EMAIL:
+        from tasks.documents.raw_mail import read_mail
+
+        return read_mail(data)
     if media_type == "text/markdown":
         text = _MARKDOWN_LINK.sub(r"\1", decode(data, encoding))
         return RawText.of_page(unescape(_HTML_TAG.sub("", text)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
-from tasks.documents.sniff import CSV, DOC, DOCX, ENCRYPTED_OFFICE, EPUB, ODT, PPT, PPTX, RTF, TSV, XLS, XLSX
+from tasks.documents.sniff import CSV, DOC, DOCX, EMAIL, ENCRYPTED_OFFICE, EPUB, ODT, PPT, PPTX, RTF, TSV, XLS, XLSX
 from tasks.errors import ConfigurationError, DocumentError
 
 
@@ -83,6 +83,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "odt": Format((ODT,), {"docling": _docling("parse_odt", "odfdo")}),
         "rtf": Format((RTF,), {"striprtf": Backend("tasks.parse.rtf:parse_rtf", ("striprtf",))}),
         "epub": Format((EPUB,), {"lxml": Backend("tasks.parse.epub:parse_epub", ("lxml", "charset-normalizer"))}),
+        "email": Format((EMAIL,), {"email": Backend("tasks.parse.mail:parse_mail", ("lxml", "charset-normalizer"))}),
         "csv": Format((CSV, TSV), {"docling": _docling("parse_csv", "charset-normalizer")}),
         "text": Format(("text/plain",), {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))}),
     }
