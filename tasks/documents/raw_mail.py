@@ -61,7 +61,7 @@ def _read(
     message: _Part, name: str | None, pages: list[str], scanned: set[int], parts: dict[str, tuple[int, int]], depth: int
 ) -> None:
     leaves = list(_leaves(message, related=False, depth=0))
-    shown = [f"{field}: {_decoded(message.headers[field])}" for field in message.headers if field in _SHOWN]
+    shown = [f"{field}: {_decoded(message.headers[field])}" for field in _SHOWN if field in message.headers]
     texts = [_text(leaf) for leaf, is_body in leaves if is_body]
     pages.append("\n".join([name or "", *shown, *texts]))
     if name is not None:

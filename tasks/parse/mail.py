@@ -21,7 +21,7 @@ from tasks.parse.encoding import decode
 from tasks.parse.html_blocks import add_fragment
 from tasks.parse.text import text_elements
 
-_SHOWN = ("From", "To", "Cc", "Date")
+_SHOWN = ("From", "To", "Cc")
 _HEADER_FAULTS = (ValueError, LookupError, AttributeError, TypeError)
 """What the standard library raises on some malformed headers instead of noting a defect."""
 
@@ -87,6 +87,7 @@ class _Reader:
             self.elements.add(ElementKind.HEADING, subject, level=level, page=page)
         below = level if subject else level - 1
         people = [f"{field}: {value}" for field in _SHOWN if (value := _header(message, field))]
+        people += [f"Date: {value}" for value in (_raw_header(message, "Date"),) if value]
         self.elements.add(ElementKind.PARAGRAPH, "\n".join(people), page=page)
         attached: list[EmailMessage] = []
         for leaf in _leaves(message):
@@ -225,8 +226,13 @@ def _header(message: Message, name: str) -> str | None:
         value = message[name]
         return " ".join(str(value).split()) or None if value is not None else None
     except _HEADER_FAULTS:
-        raw = next((text for key, text in message.raw_items() if key.lower() == name.lower()), "")
-        return " ".join(str(raw).split()) or None
+        return _raw_header(message, name)
+
+
+def _raw_header(message: Message, name: str) -> str | None:
+    """A header as it was sent, in one line."""
+    raw = next((text for key, text in message.raw_items() if key.lower() == name.lower()), "")
+    return " ".join(str(raw).split()) or None
 
 
 def _filename(leaf: EmailMessage) -> str | None:
