@@ -9,10 +9,10 @@ import pymupdf
 from schemas.names import ElementKind
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
+from tasks.parse.blocks import BULLET, Block, code_text, document_style, kind_of, paragraphs
 from tasks.parse.elements import Elements, Row, parsed
-from tasks.parse.pdf_blocks import BULLET, Block, code_text, document_style, kind_of, paragraphs
+from tasks.parse.order import reading_order
 from tasks.parse.pdf_lines import page_lines
-from tasks.parse.pdf_order import reading_order
 from tasks.parse.pdf_tables import page_tables
 
 pymupdf.TOOLS.mupdf_display_errors(False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from schemas.names import ElementKind
-from tasks.parse.pdf_lines import Box, Line, union
+from tasks.parse.lines import Box, Line, union
 from tasks.parse.tables import Rows
 
 BULLET = re.compile(r"[•‣◦▪▫■□●○◆◇➢➤✓✔·\uf0b7\uf0a7\uf0d8\uf0fc–—-]\s+(?=\S)")
