@@ -86,6 +86,10 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "email": Format((EMAIL,), {"email": Backend("tasks.parse.mail:parse_mail", ("lxml", "charset-normalizer"))}),
         "csv": Format((CSV, TSV), {"docling": _docling("parse_csv", "charset-normalizer")}),
         "text": Format(("text/plain",), {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))}),
+        "image": Format(
+            ("image/png", "image/jpeg", "image/tiff", "image/webp"),
+            {"ocr": Backend("tasks.parse.image:parse_image", ("pillow",))},
+        ),
     }
 )
 """Every format by its name in the settings."""

@@ -9,7 +9,7 @@ Box: TypeAlias = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A run of text on one base line. `bold` and `mono` hold when nearly all of it is."""
+    """A run of text on one base line. `bold` and `mono` hold when nearly all of it is; `ocr` when it was recognized."""
 
     text: str
     box: Box
@@ -18,6 +18,7 @@ class Line:
     mono: bool
     raised: bool
     upright: bool
+    ocr: bool = False
 
     @property
     def middle(self) -> float:
@@ -56,6 +57,7 @@ def merged(row: Sequence[Line]) -> Line:
         all(line.mono for line in row),
         row[0].raised,
         longest.upright,
+        row[0].ocr,
     )
 
 

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pymupdf
+from PIL import Image
 
-from schemas.names import ElementKind
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
-from tasks.parse.blocks import BULLET, Block, code_text, document_style, kind_of, paragraphs
-from tasks.parse.elements import Elements, Row, parsed
+from tasks.parse.block_elements import elements_of
+from tasks.parse.blocks import Block, paragraphs
+from tasks.parse.elements import Row, parsed
+from tasks.parse.ocr import drawing_dpi, engine_of, needs_ocr, no_text, ocr_blocks
+from tasks.parse.ocr_settings import OcrSettings
 from tasks.parse.order import reading_order
 from tasks.parse.pdf_lines import page_lines
 from tasks.parse.pdf_tables import page_tables
@@ -44,20 +47,18 @@ def parse_pdf(path: str, settings: dict[str, Any], declared: str | None, pages: 
         blocks: list[Block] = []
         heights: dict[int, float] = {}
         missing = []
+        ocr = OcrSettings.model_validate(settings["ocr"])
         for number in range(1, count + 1):
-            found = _page_blocks(document, number, settings["tables"], heights) if pages.enter(number) else None
+            entered = pages.enter(number)
+            found = _page_blocks(document, number, settings["tables"], ocr, heights, pages) if entered else None
             if found is None:
                 missing.append(number)
             else:
                 blocks += found
         pages.done()
-        elements = _elements(blocks, count, heights)
+        elements = elements_of(blocks, count, heights)
         if not elements.rows and missing:
-            raise DocumentError(
-                "no_text",
-                f"the PDF has no usable text layer on any of its {count} pages (a scan, or fonts without characters)",
-                remedy="run OCR over the file (for instance ocrmypdf) and ingest the result",
-            )
+            raise no_text(count, ocr)
         row = parsed(elements, pages=count, pages_without_output=missing, **_metadata(document))
     return row | {"parser": "pymupdf", "parser_version": pymupdf.VersionBind}
 
@@ -98,7 +99,9 @@ def _declared_pages(document: Any) -> int:
     return int(value) if kind == "int" else 0
 
 
-def _page_blocks(document: Any, number: int, tables: str, heights: dict[int, float]) -> list[Block] | None:
+def _page_blocks(
+    document: Any, number: int, tables: str, ocr: OcrSettings, heights: dict[int, float], pages: Pages
+) -> list[Block] | None:
     """The blocks of a page; null where the page is not blank and gives no text, or cannot be read."""
     pymupdf.TOOLS.reset_mupdf_warnings()
     try:
@@ -108,8 +111,15 @@ def _page_blocks(document: Any, number: int, tables: str, heights: dict[int, flo
             page.remove_rotation()
         lines = page_lines(page)
         heights[number] = page.rect.height
+        if not lines and _is_blank(page):
+            return None if pymupdf.TOOLS.mupdf_warnings() else []
+        if engine_of(ocr) and (not lines or needs_ocr(lines, lambda: _image_share(page), ocr)):
+            pages.extend()
+            image, points_per_pixel = _drawn(page, ocr)
+            if recognized := ocr_blocks(image, number, points_per_pixel, ocr):
+                return recognized
         if not lines:
-            return [] if _is_blank(page) and not pymupdf.TOOLS.mupdf_warnings() else None
+            return None
         grids, rest = page_tables(page, lines, tables)
     except _PYMUPDF_ERRORS:
         return None
@@ -122,6 +132,19 @@ def _page_blocks(document: Any, number: int, tables: str, heights: dict[int, flo
     return blocks
 
 
+def _drawn(page: Any, ocr: OcrSettings) -> tuple[Image.Image, float]:
+    """The page as an image, and how many points a pixel is."""
+    dpi = drawing_dpi(page.rect.width, page.rect.height, ocr)
+    pixels = page.get_pixmap(dpi=dpi, colorspace=pymupdf.csRGB, alpha=False)
+    return Image.frombytes("RGB", (pixels.width, pixels.height), pixels.samples), 72 / dpi
+
+
+def _image_share(page: Any) -> float:
+    """The share of the page that its largest image covers."""
+    areas = [abs(pymupdf.Rect(image["bbox"]) & page.rect) for image in page.get_image_info()]
+    return max(areas, default=0.0) / (abs(page.rect) or 1.0)
+
+
 def _follows(box: tuple[float, ...], table: tuple[float, ...]) -> bool:
     return box[1] >= table[1] and box[0] < table[2] and box[2] > table[0]
 
@@ -131,23 +154,6 @@ def _is_blank(page: Any) -> bool:
     if not page.get_bboxlog() and page.first_annot is None:
         return True
     return bool(page.get_pixmap(dpi=36, colorspace=pymupdf.csGRAY).is_unicolor)
-
-
-def _elements(blocks: list[Block], pages: int, heights: dict[int, float]) -> Elements:
-    style = document_style(blocks, pages)
-    elements = Elements()
-    for block in blocks:
-        if block.table is not None:
-            elements.add_table(block.table, page=block.page, bbox=block.box)
-            continue
-        kind, level = kind_of(block, style, heights[block.page])
-        text = block.text
-        if kind is ElementKind.CODE:
-            text = code_text(block)
-        elif kind is ElementKind.LIST_ITEM:
-            text = BULLET.sub("", text, count=1) if BULLET.match(text) else text
-        elements.add(kind, text, level=level, page=block.page, bbox=block.box)
-    return elements
 
 
 def _metadata(document: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 from tasks.documents.archives import ContainerLimits
 from tasks.documents.cage import CageLimits
 from tasks.parse.backends import FORMATS, chosen_backends
+from tasks.parse.ocr_settings import OcrSettings
 from tasks.stage import StageSettings
 
 
@@ -40,6 +41,9 @@ class ParseSettings(StageSettings):
     )
     containers: ContainerLimits = Field(
         default_factory=lambda: ContainerLimits(), description="What files that hold other files may hold."
+    )
+    ocr: OcrSettings = Field(
+        default_factory=lambda: OcrSettings(), description="How images and scanned pages are read."
     )
     limits: CageLimits = Field(
         default_factory=lambda: CageLimits(),

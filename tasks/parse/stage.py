@@ -11,6 +11,7 @@ from tasks.documents.cage import Cage, Job, JobResult
 from tasks.errors import DocumentError
 from tasks.parse.backends import backend_of, package_versions
 from tasks.parse.evaluator import evaluate
+from tasks.parse.ocr import fingerprint as ocr_fingerprint
 from tasks.parse.settings import ParseSettings
 from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
 
@@ -76,13 +77,13 @@ def _failure(document_id: str, error: DocumentError) -> Failure:
 
 
 def fingerprint(settings: ParseSettings) -> Mapping[str, str]:
-    """The versions of the parsers that these settings choose."""
-    return package_versions(settings.backends)
+    """The versions of the parsers that these settings choose, and of the OCR engine."""
+    return {**package_versions(settings.backends), **ocr_fingerprint(settings.ocr)}
 
 
 STAGE = Stage(
     name=StageName.PARSE,
-    version=2,
+    version=3,
     reads=(StageName.FETCH,),
     writes=PARSE,
     settings=ParseSettings,
