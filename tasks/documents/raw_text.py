@@ -69,6 +69,10 @@ _MARKDOWN_LINK = re.compile(r"(!?\[[^\]\n]*\])\([^)\n]*\)")
 _HTML_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
 
 
+PARSERS_READ_BY = frozenset(("pypdfium2",))
+"""Parsers that are the second reader themselves: what they say of places cannot be checked by it."""
+
+
 class UnreadableError(Exception):
     """The second parser cannot read these bytes."""
 

@@ -64,7 +64,13 @@ _REFUSED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "pdf": Format(("application/pdf",), {"pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",))}),
+        "pdf": Format(
+            ("application/pdf",),
+            {
+                "pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",)),
+                "pypdfium2": Backend("tasks.parse.pdfium:parse_pdf", ("pypdfium2",)),
+            },
+        ),
         "html": Format(
             ("text/html", "application/xhtml+xml"),
             {"lxml": Backend("tasks.parse.html:parse_html", ("lxml", "charset-normalizer"))},

@@ -93,6 +93,7 @@ class Elements:
                 page=first_page + (element["page"] or 1) - 1,
                 bbox=element["bbox"],
                 anchor=element["anchor"],
+                source=TextSource(element["source"]) if element["source"] else None,
             )
         self.part = name
 
