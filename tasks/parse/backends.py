@@ -62,7 +62,10 @@ _REFUSED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 )
 """Media types that are known and not read: error class, cause, remedy."""
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
+OUTSIDE = Backend("tasks.parse.outside:parse_outside", ("markdown-it-py", "lxml", "charset-normalizer", "pypdfium2"))
+"""Takes what another parser made of a file; every format has it."""
+
+_PARSED_HERE: Mapping[str, Format] = MappingProxyType(
     {
         "pdf": Format(
             ("application/pdf",),
@@ -96,6 +99,13 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             ("image/png", "image/jpeg", "image/tiff", "image/webp"),
             {"ocr": Backend("tasks.parse.image:parse_image", ("pillow",))},
         ),
+    }
+)
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        name: Format(kind.media_types, MappingProxyType({**kind.backends, "outside": OUTSIDE}))
+        for name, kind in _PARSED_HERE.items()
     }
 )
 """Every format by its name in the settings."""
