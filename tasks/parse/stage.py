@@ -108,8 +108,8 @@ STAGE = Stage(
     settings=ParseSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=3,
+    scorer_version=4,
     evaluate=evaluate,
-    labels=("text", "tables", "structure"),
+    labels=("text", "tables", "structure", "page_assertions"),
     attachments=attachments,
 )

@@ -5,13 +5,15 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tasks.errors import ConfigurationError
-from tasks.gold.importers import article_extraction, icdar2013
+from tasks.gold.importers import article_extraction, icdar2013, olmocr_bench, sroie
 from tasks.gold.importers.summary import ImportSummary
 
 IMPORTERS: Mapping[str, Callable[[Path, Path], ImportSummary]] = MappingProxyType(
     {
         "article-extraction-benchmark": article_extraction.import_folder,
         "icdar2013": icdar2013.import_folder,
+        "olmocr-bench": olmocr_bench.import_folder,
+        "sroie": sroie.import_folder,
     }
 )
 
