@@ -19,6 +19,7 @@ _ALIKE = str.maketrans({**dict.fromkeys("‘’‚", "'"), **dict.fromkeys("“�
 _LEAST_CELL_RATIO = 0.5
 _MOST_REPEATS = 30
 _LONGEST_PHRASE = 5
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def holds_text(
         page = page[: first or 0] + (page[-last:] if last else "")
     if not wanted or len(page) < len(wanted) - most_differences:
         return False
-    return fuzz.partial_ratio(wanted, page) / 100 >= 1 - most_differences / len(wanted)
+    return fuzz.partial_ratio(wanted, page) / 100 >= 1 - most_differences / len(wanted) - _ROUNDING
 
 
 def in_order(page: str, before: str, after: str, *, most_differences: int = 0) -> bool:
@@ -146,7 +147,7 @@ def _alike(found: str, wanted: str, most_differences: int) -> bool:
     found, wanted = assertion_text(found), assertion_text(wanted)
     if not wanted or not found:
         return found == wanted
-    return fuzz.ratio(found, wanted) / 100 >= max(_LEAST_CELL_RATIO, 1 - most_differences / len(wanted))
+    return fuzz.ratio(found, wanted) / 100 >= max(_LEAST_CELL_RATIO, 1 - most_differences / len(wanted)) - _ROUNDING
 
 
 def _neighbours(cells: Sequence[Cell], cell: Cell, side: str) -> list[Cell]:
