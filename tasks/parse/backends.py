@@ -144,6 +144,21 @@ def backend_of(media_type: str, choices: Mapping[str, str]) -> Backend:
     )
 
 
+def inner_backend_of(media_type: str, choices: Mapping[str, str]) -> Backend:
+    """The backend that reads files of a media type inside another document.
+
+    Another parser's output is of whole documents, so what has to be taken from there is read by the default instead.
+
+    Raises:
+        DocumentError: `unsupported_type`, `encrypted`.
+    """
+    inner = {
+        name: FORMATS[name].default if FORMATS[name].backends[choice] == OUTSIDE else choice
+        for name, choice in choices.items()
+    }
+    return backend_of(media_type, inner)
+
+
 def package_versions(choices: Mapping[str, str]) -> dict[str, str]:
     """The versions of what the chosen backends use; a backend that is not chosen adds nothing.
 

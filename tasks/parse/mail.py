@@ -15,7 +15,7 @@ from tasks.documents.cage_worker import Pages
 from tasks.documents.mail_parts import PartNames, is_attachment
 from tasks.documents.sniff import EMAIL, canonical_type, declared_type, sniff
 from tasks.errors import DocumentError
-from tasks.parse.backends import backend_of
+from tasks.parse.backends import inner_backend_of
 from tasks.parse.elements import Elements, Row, inner_name, parsed, part
 from tasks.parse.encoding import decode
 from tasks.parse.html_blocks import add_fragment
@@ -58,6 +58,9 @@ class _PartPages(Pages):
 
     def enter(self, page: int) -> bool:
         return self._outer.enter(self._first + page - 1)
+
+    def extend(self) -> None:
+        self._outer.extend()
 
     def done(self) -> None:
         self._outer.done()
@@ -139,7 +142,7 @@ class _Reader:
     def _parse(self, data: bytes, media_type: str, first: int) -> Row:
         if not data:
             raise DocumentError("empty", "the attachment has no bytes", remedy="ask the sender for it")
-        target = backend_of(media_type, self.settings["backends"]).target
+        target = inner_backend_of(media_type, self.settings["backends"]).target
         module, _, function = target.partition(":")
         parser = getattr(importlib.import_module(module), function)  # before the page's time begins to run
         pages = _PartPages(self.report, first)

@@ -15,9 +15,9 @@ from tasks.index.store import LanceIndex
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.runs import Runs
-from tasks.pii.detection import MODEL
 from tasks.parse.ocr import engine_of
 from tasks.parse.ocr_settings import OcrSettings
+from tasks.pii.detection import MODEL
 from tasks.run.configuration import Configuration
 from tasks.run.registry import STAGES
 
