@@ -72,6 +72,15 @@ _PARSED_HERE: Mapping[str, Format] = MappingProxyType(
             {
                 "pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",)),
                 "pypdfium2": Backend("tasks.parse.pdfium:parse_pdf", ("pypdfium2",)),
+                "docling": Backend(
+                    "tasks.parse.pdf_docling:parse_native",
+                    ("docling-slim", "docling-core", "docling-parse", "pypdfium2"),
+                ),
+                "docling-models": Backend(
+                    "tasks.parse.pdf_docling:parse_with_models",
+                    ("docling", "docling-slim", "docling-core", "docling-parse", "docling-ibm-models", "pypdfium2"),
+                    "docling-models",
+                ),
             },
         ),
         "html": Format(

@@ -7,6 +7,7 @@ from typing import Any
 
 from docling_core.types.doc import (
     ContentLayer,
+    CoordOrigin,
     DocItemLabel,
     DoclingDocument,
     GroupItem,
@@ -43,13 +44,15 @@ class TreeOptions:
     """How a tree is read.
 
     `captions` are texts that are captions. `below_title` puts headings a level down where there is a title. `paged`
-    makes each slide or sheet a page. `spaced_runs` says that the pieces of a paragraph keep the spaces between them.
+    makes each slide or sheet a page. `spaced_runs` says that the pieces of a paragraph keep the spaces between them,
+    `placed` that items say on which page they stand and where.
     """
 
     captions: frozenset[str] = frozenset()
     below_title: bool = False
     paged: bool = False
     spaced_runs: bool = False
+    placed: bool = False
 
 
 @dataclass(slots=True)
@@ -107,6 +110,7 @@ class _Reader:
         titled = any(isinstance(item, TitleItem) and item.content_layer == ContentLayer.BODY for item in document.texts)
         self._shift = 1 if options.below_title and titled else 0
         self._page: int | None = None
+        self._box: tuple[float, float, float, float] | None = None
         self.sheets: list[tuple[int, str]] = []
         self.pictured: set[int] = set()
 
@@ -117,6 +121,8 @@ class _Reader:
                 self._page = (self._page or 0) + 1
             if not self._is_shown(child):
                 continue
+            if self._options.placed:
+                self._place(child)
             if isinstance(child, GroupItem) and child.label == GroupLabel.SHEET:
                 self._read_sheet(child)
             elif isinstance(child, TableItem):
@@ -136,6 +142,17 @@ class _Reader:
             else:
                 self.read(child, lists)
 
+    def _place(self, node: NodeItem) -> None:
+        """Takes page and box from an item; what has none (a group) stands where the item before it does."""
+        places = getattr(node, "prov", None)
+        if not places:
+            return
+        self._page = places[0].page_no
+        box = places[0].bbox
+        if box.coord_origin == CoordOrigin.BOTTOMLEFT:
+            box = box.to_top_left_origin(self._document.pages[self._page].size.height)
+        self._box = (box.l, box.t, box.r, box.b)
+
     def _read_sheet(self, sheet: GroupItem) -> None:
         self.sheets.append((self._page or 1, sheet.name))
         if sheet.children:
@@ -145,9 +162,9 @@ class _Reader:
     def _read_table(self, table: TableItem) -> None:
         for caption in table.captions:
             self._add(ElementKind.CAPTION, caption.resolve(self._document).text)
-        self._elements.add_table(table_rows(table.data), page=self._page)
+        self._elements.add_table(table_rows(table.data), page=self._page, bbox=self._box)
         for inner in self._tables_below(table):
-            self._elements.add_table(table_rows(inner.data), page=self._page)
+            self._elements.add_table(table_rows(inner.data), page=self._page, bbox=self._box)
 
     def _read_picture(self, picture: PictureItem, lists: int) -> None:
         if self._page is not None:
@@ -158,7 +175,7 @@ class _Reader:
         chart = picture.meta.tabular_chart if picture.meta else None
         if chart is not None:
             self._add(ElementKind.CAPTION, chart.title or "")
-            self._elements.add_table(table_rows(chart.chart_data), page=self._page)
+            self._elements.add_table(table_rows(chart.chart_data), page=self._page, bbox=self._box)
         self.read(
             picture.model_copy(update={"children": [c for c in picture.children if c.cref not in captions]}), lists
         )
@@ -182,7 +199,7 @@ class _Reader:
 
     def _add(self, kind: ElementKind, text: str, level: int | None = None) -> None:
         level = level if kind in (ElementKind.HEADING, ElementKind.LIST_ITEM) else None
-        self._elements.add(kind, text.strip(), level=level, page=self._page)
+        self._elements.add(kind, text.strip(), level=level, page=self._page, bbox=self._box)
 
     def _inline(self, group: InlineGroup) -> str:
         texts = (child.text for child in self._children(group) if isinstance(child, TextItem))

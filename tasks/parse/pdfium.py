@@ -1,6 +1,7 @@
 """PDF files, by PDFium: text, headings and lists, no tables. Needs nothing under the AGPL."""
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import pypdfium2
@@ -11,6 +12,7 @@ from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
 from tasks.parse.blocks import Block, paragraphs
 from tasks.parse.elements import Row
+from tasks.parse.lines import Line
 from tasks.parse.order import reading_order
 from tasks.parse.pdf_pages import CORRUPT_REMEDY, PdfPage, encrypted, has_end, pdf_row, stated_metadata
 from tasks.parse.pdfium_lines import page_lines
@@ -27,29 +29,31 @@ def parse_pdf(path: str, settings: dict[str, Any], declared: str | None, pages: 
     Raises:
         DocumentError: `encrypted`, `corrupt`, `too_many_pages`, `empty_parse` (no pages), `no_text`.
     """
-    document = _open(path)
+    document = open_document(path)
     try:
         document.init_forms()
         form = document.formenv
 
         def open_page(number: int) -> PdfPage | None:
             try:
-                return _Page(document, number, form)
+                return PdfiumPage(document, number, form)
             except pypdfium2.PdfiumError:
                 return None
 
-        row = pdf_row(len(document), open_page, _metadata(document), settings, pages)
+        row = pdf_row(len(document), open_page, document_metadata(document), settings, pages)
     finally:
         document.close()
     return row | {"parser": "pypdfium2", "parser_version": f"{pypdfium2.PYPDFIUM_INFO}+{pypdfium2.PDFIUM_INFO}"}
 
 
-class _Page(PdfPage):
-    def __init__(self, document: Any, number: int, form: Any) -> None:
+class PdfiumPage(PdfPage):
+    """A page as PDFium shows it, with the lines of its text layer: PDFium's own, or those that another reader found."""
+
+    def __init__(self, document: Any, number: int, form: Any, lines: Sequence[Line] | None = None) -> None:
         self._number = number
         self._page = document[number - 1]
         self.size = self._page.get_size()
-        self.lines = page_lines(self._page, form)
+        self.lines = page_lines(self._page, form) if lines is None else lines
 
     def is_blank(self) -> bool:
         """Whether all its pixels have one colour."""
@@ -75,7 +79,12 @@ class _Page(PdfPage):
         return [block for group in reading_order(self.lines) for block in paragraphs(group, self._number)]
 
 
-def _open(path: str) -> Any:
+def open_document(path: str) -> Any:
+    """Opens a file.
+
+    Raises:
+        DocumentError: `encrypted`, `corrupt`.
+    """
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
@@ -90,7 +99,8 @@ def _open(path: str) -> Any:
     return document
 
 
-def _metadata(document: Any) -> dict[str, Any]:
+def document_metadata(document: Any) -> dict[str, Any]:
+    """What its information dictionary and its catalogue state, as `parsed` takes it."""
     stated = document.get_metadata_dict(skip_empty=True)
     length = pdfium.FPDFCatalog_GetLanguage(document.raw, None, 0)
     buffer = ctypes.create_string_buffer(max(length, 2))
