@@ -62,6 +62,13 @@ class ElementKind(StrEnum):
     FIGURE = "figure"
 
 
+class TextSource(StrEnum):
+    """Where the text of an element on a page comes from."""
+
+    TEXT = "text"
+    OCR = "ocr"
+
+
 class VerdictStatus(StrEnum):
     """The gate's answer."""
 

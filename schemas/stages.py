@@ -45,13 +45,15 @@ ELEMENT = pa.struct(
         pa.field("anchor", pa.string()),
         _required("section_path", pa.list_(pa.string())),
         pa.field("part", pa.string()),
+        pa.field("source", pa.string()),
     ]
 )
 """`element_id` counts from 0 in reading order. `page` counts from 1; `bbox` is x0, y0, x1, y1 in points from the
 top left. `level` is a heading's or list item's depth from 1. A table's `text` has a line per row and a tab between
 cells; its `html` keeps spans. `anchor` is the nearest HTML id. `section_path` is the texts of the headings above
 (a heading's own text not included). `part` is the part of the document that holds it (an attachment, a sheet, a sheet
-of an attachment: `plan.xlsx / Costs`); null in documents without parts and in a message itself."""
+of an attachment: `plan.xlsx / Costs`); null in documents without parts and in a message itself.
+`source` is `text` or `ocr` for what stands on a page, else null."""
 
 DOCUMENT_PART = pa.struct(
     [

@@ -198,6 +198,7 @@ class Stage(Generic[S]):
     `version` is raised whenever the meaning of the output changes; `scorer_version` whenever a measure does.
     `context` names the columns of the document row that shape the output (they enter the stage key).
     `fingerprint` gives the versions of libraries and model files that shape the output (they enter it too).
+    `attachments`, where there is one, gives digests of further files that shape one document's output, from its row.
     `labels` are the label kinds its evaluators read (they enter the measures key).
     `evaluate` gives the rows of documents from their batch alone. `facts`, where there is one, gives the rows
     that need the whole corpus (pairs, reconciliation, freshness); they are made anew in every run. `reads_index`
@@ -217,6 +218,7 @@ class Stage(Generic[S]):
     labels: tuple[str, ...] = ()
     reads_index: bool = False
     facts: Callable[[CorpusEvidence, S], pa.Table] | None = None
+    attachments: Callable[[Mapping[str, Any], S], Mapping[str, str]] | None = None
 
 
 DocumentRow: TypeAlias = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from schemas.names import MetricStatus, StageName
+from schemas.names import MetricStatus, StageName, TextSource
 from tasks.chunk.cuts import HEADLINE, structure_cuts
 from tasks.chunk.evidence import evidence_fit, length, union
 from tasks.chunk.settings import ChunkSettings
@@ -15,6 +15,7 @@ from tasks.documents.attribution import VERIFIED, Attribution, Passage
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.offsets import RedactionMap
 from tasks.documents.quotes import locate
+from tasks.documents.raw_text import PARSERS_READ_BY
 from tasks.gold.kinds import QuestionsLabel
 from tasks.gold.labels import Labels
 from tasks.metrics.rows import MetricRows
@@ -35,7 +36,10 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
         document_id = document["document_id"]
         chunks[document_id] = len(made["chunks"])
         headings = _Headings(tables[StageName.PARSE], tables[StageName.NORMALIZE], tables[StageName.PII])
-        if made["chunks"]:
+        if made["chunks"] and tables[StageName.PARSE]["parser"] in PARSERS_READ_BY:
+            rows.without_value(_ATTRIBUTION, document_id, MetricStatus.NOT_APPLICABLE)
+            rows.ratio(_UNCHECKED, document_id, 0, len(made["chunks"]))
+        elif made["chunks"]:
             passages = _passages(made["chunks"], tables[StageName.NORMALIZE]["text"], headings, tables[StageName.PARSE])
             jobs.append(_job(document_id, str(evidence.raw.path(document["content_sha"])), tables, passages))
         else:
@@ -95,7 +99,9 @@ def _passages(
         if part is not None and first is not None and last is not None:
             first, last = first - begins[part] + 1, last - begins[part] + 1
         titles = [headings.clean_of.get(title, title) for title in chunk["section_path"]]
-        made.append(Passage(clean[chunk["start"] : chunk["end"]], first, last, chunk["anchor"], titles, part))
+        recognized = any(headings.elements[i].get("source") == TextSource.OCR for i in chunk["element_ids"])
+        text = clean[chunk["start"] : chunk["end"]]
+        made.append(Passage(text, first, last, chunk["anchor"], titles, part, recognized))
     return made
 
 

@@ -112,7 +112,7 @@ STAGE = Stage(
     settings=ChunkSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=4,
+    scorer_version=5,
     evaluate=evaluate,
     labels=("questions",),
 )

@@ -43,7 +43,10 @@ VERIFIED = frozenset((Attribution.EXACT, Attribution.PARTIAL, Attribution.REORDE
 
 
 class Passage(NamedTuple):
-    """A passage, the place it claims, and the headings it claims to stand under."""
+    """A passage, the place it claims, and the headings it claims to stand under.
+
+    `recognized` says that OCR read it: the file has no text to hold it against.
+    """
 
     text: str
     page_first: int | None
@@ -52,6 +55,7 @@ class Passage(NamedTuple):
     headings: Sequence[str]
     part: str | None = None
     """The part of the document that holds it; pages are then those of the part."""
+    recognized: bool = False
 
 
 def check_file(
@@ -76,7 +80,10 @@ def check_file(
     if raw is None:
         return None
     found: list[str] = []
-    for text, first, last, anchor, headings, part in passages:
+    for text, first, last, anchor, headings, part, recognized in passages:
+        if recognized:
+            found.append(Attribution.NO_TEXT_LAYER.value)
+            continue
         if part is not None:
             first, last = raw.pages_in(part, first or 1, last or 1)
         outcome = attribute(text, raw, page_first=first, page_last=last, anchor=anchor, headings=headings)

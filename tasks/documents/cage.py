@@ -44,12 +44,18 @@ class CageLimits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seconds_per_document: float = Field(default=120, gt=0, le=86_400, description="Wall seconds one document may take.")
+    seconds_per_document: float = Field(
+        default=120,
+        gt=0,
+        le=86_400,
+        description="Wall seconds one document may take; every page read by OCR adds seconds_per_page.",
+    )
     seconds_per_page: float = Field(
         default=20,
         gt=0,
         le=86_400,
-        description="Wall seconds one page may take; a page over it is left out and the document tried once more.",
+        description="Wall seconds one page may take, twice that if it is read by OCR; a page over it is left out and "
+        "the document tried once more.",
     )
     memory_mb: int = Field(
         default=3072,
@@ -183,17 +189,25 @@ class _Worker:
         end = started + self._limits.seconds_per_document
         page: int | None = None
         page_end = end
+        extended: set[int | None] = set()
         while True:
             if not self._connection.poll(max(0.0, min(end, page_end) - time.monotonic())):
                 if page is not None and page_end <= end:
                     raise _PageTimeoutError(page, self._limits.seconds_per_page)
                 raise DocumentError(
                     "timeout",
-                    f"the document took longer than {self._limits.seconds_per_document:g} s",
+                    f"the document took longer than {end - started:g} s",
                     remedy="raise seconds_per_document in the stage's limits, or split the document",
                     transient=True,
                 )
             message: dict[str, Any] = json.loads(self._connection.recv_bytes())
+            if "extend" in message:
+                # Once for a page, whatever a worker says that a hostile file has taken over.
+                if page not in extended:
+                    extended.add(page)
+                    end += self._limits.seconds_per_page
+                    page_end += self._limits.seconds_per_page
+                continue
             if "page" not in message:
                 return message
             page = message["page"]

@@ -5,10 +5,12 @@ import faulthandler
 import importlib
 import json
 import os
+import re
 import resource
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -20,15 +22,17 @@ MAX_ANSWER_BYTES = 256 * 2**20
 
 _PR_SET_PDEATHSIG = 1
 
+_REFUSED = re.compile(r"[mc]alloc|bad_alloc|alloc |failed to allocate|insufficient memory", re.IGNORECASE)
+
 
 class Pages:
     """How a job reports its pages, so that the parent can limit the time of each.
 
-    >>> Pages(lambda page: None, skip=[2]).enter(2)
+    >>> Pages(lambda message: None, skip=[2]).enter(2)
     False
     """
 
-    def __init__(self, send: Any, skip: list[int]) -> None:
+    def __init__(self, send: Callable[[dict[str, Any]], None], skip: Sequence[int]) -> None:
         self._send = send
         self._skip = frozenset(skip)
 
@@ -36,12 +40,16 @@ class Pages:
         """Says that work on this page (from 1) begins; false means that it must be left out."""
         if page in self._skip:
             return False
-        self._send(page)
+        self._send({"page": page})
         return True
+
+    def extend(self) -> None:
+        """Says that the current page is read by OCR: it may take twice the time, and the document longer by that."""
+        self._send({"extend": True})
 
     def done(self) -> None:
         """Says that what follows belongs to no page."""
-        self._send(None)
+        self._send({"page": None})
 
 
 def main() -> None:
@@ -55,6 +63,16 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     connection = Connection(int(descriptor))
     quiet = os.open(os.devnull, os.O_WRONLY)
+
+    def arm() -> None:
+        # Where there is no parent-death signal, this still ends a worker that spins in C code.
+        faulthandler.dump_traceback_later(2 * seconds + 60, exit=True, file=quiet)
+
+    def tell(message: dict[str, Any]) -> None:
+        _send(connection, message)
+        if "extend" in message:
+            arm()
+
     while True:
         try:
             target, arguments, skip = json.loads(connection.recv_bytes())
@@ -69,9 +87,8 @@ def main() -> None:
         os.dup2(quiet, 2)  # parsers write about the text they read; that must not reach a log
         _send(connection, {"started": True})
         _reset_peak_rss()
-        # Where there is no parent-death signal, this still ends a worker that spins in C code.
-        faulthandler.dump_traceback_later(2 * seconds + 60, exit=True, file=quiet)
-        answer = _answer(function, arguments, Pages(lambda page: _send(connection, {"page": page}), skip))
+        arm()
+        answer = _answer(function, arguments, Pages(tell, skip))
         faulthandler.cancel_dump_traceback_later()
         connection.send_bytes(answer)
 
@@ -92,7 +109,7 @@ def _answer(function: Any, arguments: list[Any], pages: Pages) -> bytes:
         error = _memory_error()
     except Exception as raised:  # noqa: BLE001  whatever a parser raises costs this one document
         # Parsers written in C report a refused allocation as an error of their own.
-        error = _memory_error() if "malloc" in str(raised) or "alloc " in str(raised) else _parser_error(raised)
+        error = _memory_error() if _REFUSED.search(str(raised)) else _parser_error(raised)
     details = [error.error_class, str(error), error.remedy, error.transient]
     return json.dumps({"error": details, "peak_rss": _peak_rss()}).encode()
 

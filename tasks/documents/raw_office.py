@@ -6,10 +6,11 @@ import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from tasks.documents.archives import ContainerLimits, open_archive, read_member
 from tasks.documents.raw_sheets import shared_strings, sheet_lines, sheet_styles
-from tasks.documents.raw_text import RawText, UnreadableError, paged
+from tasks.documents.raw_text import RawText, UnreadableError, decode, paged, read_html
 from tasks.documents.xml import local_name, xml_root
 from tasks.errors import DocumentError
 
@@ -60,6 +61,37 @@ def read_odt(data: bytes) -> RawText:
     if root is None:
         raise UnreadableError("content.xml is missing or not well-formed")
     return RawText.of_page("\n".join(text_lines(root, all_text=True)), computed_numbers=True)
+
+
+def read_epub(data: bytes) -> RawText:
+    """The text of each document of a book's spine, a page each."""
+    with _archive(data) as archive:
+        container = _part(archive, "META-INF/container.xml")
+        place = "" if container is None else next((n.get("full-path") or "" for n in _named(container, "rootfile")), "")
+        package = _part(archive, place)
+        if package is None:
+            raise UnreadableError("the package file is missing or not well-formed")
+        folder = posixpath.dirname(place)
+        items = {
+            node.get("id"): posixpath.normpath(posixpath.join(folder, unquote(node.get("href") or "")))
+            for node in _named(package, "item")
+            if "html" in (node.get("media-type") or "") or "dtbook" in (node.get("media-type") or "")
+        }
+        order = dict.fromkeys(node.get("idref") for node in _named(package, "itemref"))
+        pages = [_chapter(archive, items[name]) for name in order if name in items]
+    return paged(pages)
+
+
+def _chapter(archive: zipfile.ZipFile, name: str) -> str:
+    try:
+        content = read_member(archive, name)
+    except DocumentError:
+        return ""
+    return "\n".join(read_html(decode(content, html=True)).pages) if content else ""
+
+
+def _named(root: Any, name: str) -> Iterator[Any]:
+    return (node for node in root.iter() if local_name(node) == name)
 
 
 def text_lines(root: Any, *, all_text: bool = False) -> Iterator[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from itertools import accumulate
 
-from tasks.documents.sniff import DOCX, ODT, PPTX, XLSX
+from tasks.documents.sniff import DOCX, EMAIL, EPUB, ODT, PPTX, RTF, XLSX
 
 _INLINE = frozenset(
     [
@@ -54,7 +54,7 @@ _INLINE = frozenset(
         "wbr",
     ]
 )
-_ARCHIVES = {DOCX: "read_docx", PPTX: "read_pptx", XLSX: "read_xlsx", ODT: "read_odt"}
+_ARCHIVES = {DOCX: "read_docx", PPTX: "read_pptx", XLSX: "read_xlsx", ODT: "read_odt", EPUB: "read_epub"}
 """The functions of `raw_office` by media type."""
 _TEXTUAL = ("application/json", "application/xml", "application/x-ndjson")
 _NOT_KEY = re.compile(r"[\W_]+")
@@ -67,6 +67,10 @@ _ID = re.compile(r"(?<![\w-])id\s*=\s*(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'>]+))", 
 _NAME = re.compile(_ID.pattern.replace("id", "name"), re.IGNORECASE)
 _MARKDOWN_LINK = re.compile(r"(!?\[[^\]\n]*\])\([^)\n]*\)")
 _HTML_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
+
+
+PARSERS_READ_BY = frozenset(("pypdfium2",))
+"""Parsers that are the second reader themselves: what they say of places cannot be checked by it."""
 
 
 class UnreadableError(Exception):
@@ -143,13 +147,21 @@ def read_raw(data: bytes, media_type: str, encoding: str | None = None) -> RawTe
     if media_type == "application/pdf":
         return _pdf(data)
     if media_type in ("text/html", "application/xhtml+xml"):
-        return _html(decode(data, encoding, html=True))
+        return read_html(decode(data, encoding, html=True))
     if media_type in _ARCHIVES:
         # Imported by those that need it: lxml takes its time.
         from tasks.documents import raw_office
 
         reader: Callable[[bytes], RawText] = getattr(raw_office, _ARCHIVES[media_type])
         return reader(data)
+    if media_type == RTF:
+        from tasks.documents.raw_rtf import rtf_text
+
+        return RawText.of_page(rtf_text(data))
+    if media_type == EMAIL:
+        from tasks.documents.raw_mail import read_mail
+
+        return read_mail(data)
     if media_type == "text/markdown":
         text = _MARKDOWN_LINK.sub(r"\1", decode(data, encoding))
         return RawText.of_page(unescape(_HTML_TAG.sub("", text)))
@@ -223,7 +235,7 @@ def _pdf(data: bytes) -> RawText:
     return paged(pages, scanned=frozenset(scanned))
 
 
-def _html(source: str) -> RawText:
+def read_html(source: str) -> RawText:
     """Text between tags, and where ids stand in it. Scripts, styles, templates and comments are not text.
 
     One pass of a regular expression: the standard library's tokenizer took ten times as long. Words do not run on

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -21,9 +22,13 @@ class Quote(Label):
 
 
 class TextLabel(Label):
-    """The reference text of a document: what a careful person would type off it, in reading order."""
+    """The reference text of a document: what a careful person would type off it, in reading order.
+
+    `ignores` names what the transcription did not keep (`case`); it is left out of the comparison.
+    """
 
     text: str
+    ignores: tuple[Literal["case"], ...] = ()
 
 
 class TableLabel(Label):
@@ -53,6 +58,48 @@ class StructureLabel(Label):
     """The blocks of a document in reading order."""
 
     blocks: tuple[BlockLabel, ...]
+
+
+class PageAssertionLabel(Label):
+    """One assertion about a page: what its kind needs is set, the rest is null.
+
+    `present` and `absent` have `text` (and `case_sensitive`, `first_n`, `last_n`), `order` has `before` and `after`,
+    `table` has `cell` and neighbours, `math` has `math`, `baseline` may have `max_length`.
+    """
+
+    id: str = Field(min_length=1)
+    page: int = Field(ge=1)
+    kind: Literal["present", "absent", "order", "table", "math", "baseline"]
+    text: str | None = None
+    before: str | None = None
+    after: str | None = None
+    cell: str | None = None
+    up: str | None = None
+    down: str | None = None
+    left: str | None = None
+    right: str | None = None
+    top_heading: str | None = None
+    left_heading: str | None = None
+    math: str | None = None
+    max_diffs: int = Field(default=0, ge=0)
+    case_sensitive: bool = True
+    first_n: int | None = Field(default=None, ge=1)
+    last_n: int | None = Field(default=None, ge=1)
+    max_length: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _has_what_its_kind_needs(self) -> "PageAssertionLabel":
+        needed = {"order": ("before", "after"), "table": ("cell",), "math": ("math",), "baseline": ()}
+        for name in needed.get(self.kind, ("text",)):
+            if not (getattr(self, name) or "").strip():
+                raise ValueError(f"an assertion of kind {self.kind} needs {name}")
+        return self
+
+
+class PageAssertionsLabel(Label):
+    """Unit tests of single pages: text that must (not) be there, order, neighbours in tables, sanity."""
+
+    assertions: tuple[PageAssertionLabel, ...]
 
 
 class ContentLabel(Label):
@@ -163,6 +210,7 @@ LABEL_KINDS: Mapping[str, type[Label]] = MappingProxyType(
         "text": TextLabel,
         "tables": TablesLabel,
         "structure": StructureLabel,
+        "page_assertions": PageAssertionsLabel,
         "content": ContentLabel,
         "language": LanguageLabel,
         "pairs": PairsLabel,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
-from tasks.documents.sniff import CSV, DOC, DOCX, ENCRYPTED_OFFICE, PPT, PPTX, TSV, XLS, XLSX
+from tasks.documents.sniff import CSV, DOC, DOCX, EMAIL, ENCRYPTED_OFFICE, EPUB, ODT, PPT, PPTX, RTF, TSV, XLS, XLSX
 from tasks.errors import ConfigurationError, DocumentError
 
 
@@ -62,9 +62,27 @@ _REFUSED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 )
 """Media types that are known and not read: error class, cause, remedy."""
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
+OUTSIDE = Backend("tasks.parse.outside:parse_outside", ("markdown-it-py", "lxml", "charset-normalizer", "pypdfium2"))
+"""Takes what another parser made of a file; every format has it."""
+
+_PARSED_HERE: Mapping[str, Format] = MappingProxyType(
     {
-        "pdf": Format(("application/pdf",), {"pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",))}),
+        "pdf": Format(
+            ("application/pdf",),
+            {
+                "pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",)),
+                "pypdfium2": Backend("tasks.parse.pdfium:parse_pdf", ("pypdfium2",)),
+                "docling": Backend(
+                    "tasks.parse.pdf_docling:parse_native",
+                    ("docling-slim", "docling-core", "docling-parse", "pypdfium2"),
+                ),
+                "docling-models": Backend(
+                    "tasks.parse.pdf_docling:parse_with_models",
+                    ("docling", "docling-slim", "docling-core", "docling-parse", "docling-ibm-models", "pypdfium2"),
+                    "docling-models",
+                ),
+            },
+        ),
         "html": Format(
             ("text/html", "application/xhtml+xml"),
             {"lxml": Backend("tasks.parse.html:parse_html", ("lxml", "charset-normalizer"))},
@@ -80,11 +98,26 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "docx": Format((DOCX,), {"docling": _docling("parse_docx", "python-docx")}),
         "pptx": Format((PPTX,), {"docling": _docling("parse_pptx", "python-pptx")}),
         "xlsx": Format((XLSX,), {"docling": _docling("parse_xlsx", "openpyxl")}),
+        "odt": Format((ODT,), {"docling": _docling("parse_odt", "odfdo")}),
+        "rtf": Format((RTF,), {"striprtf": Backend("tasks.parse.rtf:parse_rtf", ("striprtf",))}),
+        "epub": Format((EPUB,), {"lxml": Backend("tasks.parse.epub:parse_epub", ("lxml", "charset-normalizer"))}),
+        "email": Format((EMAIL,), {"email": Backend("tasks.parse.mail:parse_mail", ("lxml", "charset-normalizer"))}),
         "csv": Format((CSV, TSV), {"docling": _docling("parse_csv", "charset-normalizer")}),
         "text": Format(
             ("text/plain", "application/json"),
             {"text": Backend("tasks.parse.text:parse_text", ("charset-normalizer",))},
         ),
+        "image": Format(
+            ("image/png", "image/jpeg", "image/tiff", "image/webp"),
+            {"ocr": Backend("tasks.parse.image:parse_image", ("pillow",))},
+        ),
+    }
+)
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        name: Format(kind.media_types, MappingProxyType({**kind.backends, "outside": OUTSIDE}))
+        for name, kind in _PARSED_HERE.items()
     }
 )
 """Every format by its name in the settings."""
@@ -121,6 +154,21 @@ def backend_of(media_type: str, choices: Mapping[str, str]) -> Backend:
         f"there is no parser for {media_type}; there are parsers for {_names(FORMATS)}",
         remedy="convert the file, or leave its kind out of the source's patterns",
     )
+
+
+def inner_backend_of(media_type: str, choices: Mapping[str, str]) -> Backend:
+    """The backend that reads files of a media type inside another document.
+
+    Another parser's output is of whole documents, so what has to be taken from there is read by the default instead.
+
+    Raises:
+        DocumentError: `unsupported_type`, `encrypted`.
+    """
+    inner = {
+        name: FORMATS[name].default if FORMATS[name].backends[choice] == OUTSIDE else choice
+        for name, choice in choices.items()
+    }
+    return backend_of(media_type, inner)
 
 
 def package_versions(choices: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from docling_core.types.doc import (
     ContentLayer,
-    DocItem,
+    CoordOrigin,
     DocItemLabel,
     DoclingDocument,
     GroupItem,
@@ -33,6 +33,8 @@ _KINDS = {
     DocItemLabel.CAPTION: ElementKind.CAPTION,
     DocItemLabel.FOOTNOTE: ElementKind.FOOTNOTE,
 }
+_PAGES = (GroupLabel.CHAPTER, GroupLabel.SHEET)
+"""Groups that are a slide or a sheet."""
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d) 00:00:00")
 """A day in a sheet, as docling writes it."""
 
@@ -42,18 +44,20 @@ class TreeOptions:
     """How a tree is read.
 
     `captions` are texts that are captions. `below_title` puts headings a level down where there is a title. `paged`
-    says that the format has pages, `sheets` that each sheet is a part.
+    makes each slide or sheet a page. `spaced_runs` says that the pieces of a paragraph keep the spaces between them,
+    `placed` that items say on which page they stand and where.
     """
 
     captions: frozenset[str] = frozenset()
     below_title: bool = False
     paged: bool = False
-    sheets: bool = False
+    spaced_runs: bool = False
+    placed: bool = False
 
 
 @dataclass(slots=True)
 class TreePages:
-    """What was found on pages: sheets by page, and pages that show a picture and gave no text."""
+    """What was found on pages: sheets that are shown, by page, and pages that show a picture and gave no text."""
 
     sheets: list[tuple[int, str]] = field(default_factory=list)
     without_output: list[int] = field(default_factory=list)
@@ -105,24 +109,28 @@ class _Reader:
         self._options = options
         titled = any(isinstance(item, TitleItem) and item.content_layer == ContentLayer.BODY for item in document.texts)
         self._shift = 1 if options.below_title and titled else 0
-        self._sheet = 0
+        self._page: int | None = None
+        self._box: tuple[float, float, float, float] | None = None
         self.sheets: list[tuple[int, str]] = []
         self.pictured: set[int] = set()
 
     def read(self, node: NodeItem, lists: int) -> None:
         """Adds what lies below a node; `lists` is the number of lists around it."""
         for child in self._children(node):
-            if isinstance(child, GroupItem) and child.label == GroupLabel.SHEET:
-                self._sheet += 1
-                self._read_sheet(child)
-            elif not self._is_shown(child):
+            if isinstance(child, GroupItem) and child.label in _PAGES and self._options.paged:
+                self._page = (self._page or 0) + 1
+            if not self._is_shown(child):
                 continue
+            if self._options.placed:
+                self._place(child)
+            if isinstance(child, GroupItem) and child.label == GroupLabel.SHEET:
+                self._read_sheet(child)
             elif isinstance(child, TableItem):
                 self._read_table(child)
             elif isinstance(child, PictureItem):
                 self._read_picture(child, lists)
             elif isinstance(child, InlineGroup):
-                self._add(ElementKind.LIST_ITEM if lists else ElementKind.PARAGRAPH, self._inline(child), child, lists)
+                self._add(ElementKind.LIST_ITEM if lists else ElementKind.PARAGRAPH, self._inline(child), lists)
             elif isinstance(child, ListItem):
                 self._read_list_item(child, max(1, lists))
             elif isinstance(child, TextItem):
@@ -134,32 +142,40 @@ class _Reader:
             else:
                 self.read(child, lists)
 
-    def _read_sheet(self, sheet: GroupItem) -> None:
-        if sheet.content_layer == ContentLayer.INVISIBLE:
+    def _place(self, node: NodeItem) -> None:
+        """Takes page and box from an item; what has none (a group) stands where the item before it does."""
+        places = getattr(node, "prov", None)
+        if not places:
             return
-        self.sheets.append((self._sheet, sheet.name))
-        if self._options.sheets and sheet.children:
-            self._elements.begin_part(sheet.name, sheet.name, page=self._sheet)
+        self._page = places[0].page_no
+        box = places[0].bbox
+        if box.coord_origin == CoordOrigin.BOTTOMLEFT:
+            box = box.to_top_left_origin(self._document.pages[self._page].size.height)
+        self._box = (box.l, box.t, box.r, box.b)
+
+    def _read_sheet(self, sheet: GroupItem) -> None:
+        self.sheets.append((self._page or 1, sheet.name))
+        if sheet.children:
+            self._elements.begin_part(sheet.name, sheet.name, page=self._page)
         self.read(sheet, 0)
 
     def _read_table(self, table: TableItem) -> None:
         for caption in table.captions:
-            self._add(ElementKind.CAPTION, caption.resolve(self._document).text, table)
-        self._elements.add_table(table_rows(table.data), page=self._page(table))
+            self._add(ElementKind.CAPTION, caption.resolve(self._document).text)
+        self._elements.add_table(table_rows(table.data), page=self._page, bbox=self._box)
         for inner in self._tables_below(table):
-            self._elements.add_table(table_rows(inner.data), page=self._page(table))
+            self._elements.add_table(table_rows(inner.data), page=self._page, bbox=self._box)
 
     def _read_picture(self, picture: PictureItem, lists: int) -> None:
-        page = self._page(picture)
-        if page is not None:
-            self.pictured.add(page)
+        if self._page is not None:
+            self.pictured.add(self._page)
         captions = {caption.cref for caption in picture.captions}
         for caption in picture.captions:
-            self._add(ElementKind.CAPTION, caption.resolve(self._document).text, picture)
+            self._add(ElementKind.CAPTION, caption.resolve(self._document).text)
         chart = picture.meta.tabular_chart if picture.meta else None
         if chart is not None:
-            self._add(ElementKind.CAPTION, chart.title or "", picture)
-            self._elements.add_table(table_rows(chart.chart_data), page=page)
+            self._add(ElementKind.CAPTION, chart.title or "")
+            self._elements.add_table(table_rows(chart.chart_data), page=self._page, bbox=self._box)
         self.read(
             picture.model_copy(update={"children": [c for c in picture.children if c.cref not in captions]}), lists
         )
@@ -167,41 +183,27 @@ class _Reader:
     def _read_list_item(self, item: ListItem, lists: int) -> None:
         inline = [child for child in self._children(item) if isinstance(child, InlineGroup)]
         text = item.text or " ".join(self._inline(child) for child in inline)
-        self._add(ElementKind.LIST_ITEM, text, item, lists)
+        self._add(ElementKind.LIST_ITEM, text, lists)
         rest = [ref for ref in item.children if not isinstance(ref.resolve(self._document), InlineGroup)]
         self.read(item.model_copy(update={"children": rest}), lists)
 
     def _read_text(self, item: TextItem) -> None:
         if isinstance(item, TitleItem):
-            self._add(ElementKind.HEADING, item.text, item, 1)
+            self._add(ElementKind.HEADING, item.text, 1)
         elif isinstance(item, SectionHeaderItem):
-            self._add(ElementKind.HEADING, item.text, item, item.level + self._shift)
+            self._add(ElementKind.HEADING, item.text, item.level + self._shift)
         elif item.text.strip() in self._options.captions:
-            self._add(ElementKind.CAPTION, item.text, item)
+            self._add(ElementKind.CAPTION, item.text)
         else:
-            self._add(_KINDS.get(item.label, ElementKind.PARAGRAPH), item.text, item)
+            self._add(_KINDS.get(item.label, ElementKind.PARAGRAPH), item.text)
 
-    def _add(self, kind: ElementKind, text: str, item: NodeItem, level: int | None = None) -> None:
+    def _add(self, kind: ElementKind, text: str, level: int | None = None) -> None:
         level = level if kind in (ElementKind.HEADING, ElementKind.LIST_ITEM) else None
-        self._elements.add(kind, text.strip(), level=level, page=self._page(item))
-
-    def _page(self, item: NodeItem) -> int | None:
-        if not self._options.paged:
-            return None
-        places = getattr(item, "prov", None)
-        return places[0].page_no if places else self._sheet or self._parents_page(item)
-
-    def _parents_page(self, item: NodeItem) -> int | None:
-        """The page of something without a place of its own (a group, the notes of a slide): that of what is near it."""
-        for near in (item, item.parent.resolve(self._document) if item.parent else None):
-            for child in self._children(near) if near is not None else ():
-                if isinstance(child, DocItem) and child.prov:
-                    return child.prov[0].page_no
-        return None
+        self._elements.add(kind, text.strip(), level=level, page=self._page, bbox=self._box)
 
     def _inline(self, group: InlineGroup) -> str:
         texts = (child.text for child in self._children(group) if isinstance(child, TextItem))
-        return " ".join(text for text in texts if text)
+        return ("" if self._options.spaced_runs else " ").join(text for text in texts if text)
 
     def _tables_below(self, node: NodeItem) -> Iterator[TableItem]:
         for child in self._children(node):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from schemas.names import ElementKind
+from schemas.names import ElementKind, TextSource
 from tasks.parse.tables import Rows, table_html, table_text
 
 Row: TypeAlias = dict[str, Any]
@@ -30,6 +30,7 @@ class Elements:
         page: int | None = None,
         bbox: Sequence[float] | None = None,
         anchor: str | None = None,
+        source: TextSource | None = None,
     ) -> None:
         """Adds an element; text of white space only adds nothing."""
         text = storable(text)
@@ -48,6 +49,7 @@ class Elements:
                 "page": page,
                 "bbox": [float(edge) for edge in bbox] if bbox is not None else None,
                 "anchor": storable(anchor) if anchor else None,
+                "source": source.value if source else None,
                 "section_path": [title for _, title in self._headings],
                 "part": self.part,
             }
@@ -56,10 +58,17 @@ class Elements:
             self._headings.append((level or 1, " ".join(text.split())))
 
     def add_table(
-        self, rows: Rows, *, page: int | None = None, bbox: Sequence[float] | None = None, anchor: str | None = None
+        self,
+        rows: Rows,
+        *,
+        page: int | None = None,
+        bbox: Sequence[float] | None = None,
+        anchor: str | None = None,
+        source: TextSource | None = None,
     ) -> None:
         """Adds a table; one without any text in its cells adds nothing."""
-        self.add(ElementKind.TABLE, table_text(rows), html=table_html(rows), page=page, bbox=bbox, anchor=anchor)
+        html = table_html(rows)
+        self.add(ElementKind.TABLE, table_text(rows), html=html, page=page, bbox=bbox, anchor=anchor, source=source)
 
     def begin_part(self, name: str, title: str, *, level: int = 1, page: int | None = None) -> None:
         """What follows belongs to the part of this name.
@@ -84,6 +93,7 @@ class Elements:
                 page=first_page + (element["page"] or 1) - 1,
                 bbox=element["bbox"],
                 anchor=element["anchor"],
+                source=TextSource(element["source"]) if element["source"] else None,
             )
         self.part = name
 

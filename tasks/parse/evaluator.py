@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.names import ElementKind, MetricStatus, StageName
-from tasks.gold.kinds import BlockLabel, StructureLabel, TableLabel, TablesLabel, TextLabel
+from tasks.gold.kinds import BlockLabel, PageAssertionsLabel, StructureLabel, TableLabel, TablesLabel, TextLabel
 from tasks.metrics.block_match import common_in_order, match_blocks, order_counts
 from tasks.metrics.garbage import garbage_characters
 from tasks.metrics.rates import DetectionCounts
@@ -17,9 +17,10 @@ from tasks.metrics.table_match import PlacedTable, adjacency, match_tables
 from tasks.metrics.table_tree import teds
 from tasks.metrics.text_distance import EditCounts, comparison_text, edit_counts
 from tasks.metrics.tree_distance import TableTooLargeError
+from tasks.parse.assertions import assertion_rows
 from tasks.stage import Cost, Evidence, StageSettings
 
-LABELS = ("text", "tables", "structure")
+LABELS = ("text", "tables", "structure", "page_assertions")
 _METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "text": ("cer", "wer", "length_ratio"),
@@ -33,6 +34,7 @@ _METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "wrong_cells",
         ),
         "structure": ("element_recall", "reading_order", "heading_order", "list_integrity"),
+        "page_assertions": ("page_assertions",),
     }
 )
 _PER_TABLE = ("teds", "teds_structure", "cell_adjacency_f1", "wrong_cells")
@@ -55,11 +57,13 @@ def evaluate(evidence: Evidence, settings: StageSettings) -> pa.Table:
                 for metric in metrics:
                     rows.without_value(metric, document_id, MetricStatus.STALE_LABEL)
         if (text := evidence.labels.of(document_id, TextLabel, "text")) is not None:
-            _text(rows, document_id, text.text, elements)
+            _text(rows, document_id, text, elements)
         if (tables := evidence.labels.of(document_id, TablesLabel, "tables")) is not None:
             _tables(rows, document_id, tables.tables, elements)
         if (structure := evidence.labels.of(document_id, StructureLabel, "structure")) is not None:
             _structure(rows, document_id, structure.blocks, elements)
+        if (pages := evidence.labels.of(document_id, PageAssertionsLabel, "page_assertions")) is not None:
+            assertion_rows(rows, document_id, pages.assertions, elements)
     return rows.table()
 
 
@@ -67,7 +71,7 @@ def _free(rows: MetricRows, row: Mapping[str, Any], cost: Cost | None) -> None:
     document_id, pages = row["document_id"], row["pages"]
     texts = [element["text"] for element in row["elements"]]
     rows.ratio("page_completeness", document_id, pages - len(row["pages_without_output"]), pages)
-    rows.ratio("garbage_ratio", document_id, sum(map(garbage_characters, texts)), sum(map(len, texts)))
+    rows.ratio("garbage_ratio", document_id, sum(map(garbage_characters, texts)), sum(map(len, texts)), version=2)
     if cost is None:
         rows.without_value("seconds_per_page", document_id, MetricStatus.MISSING)
     else:
@@ -78,10 +82,14 @@ def _free(rows: MetricRows, row: Mapping[str, Any], cost: Cost | None) -> None:
         rows.value("peak_rss", document_id, float(cost.peak_rss_bytes))
 
 
-def _text(rows: MetricRows, document_id: str, reference: str, elements: Elements) -> None:
-    expected = comparison_text(reference)
+def _text(rows: MetricRows, document_id: str, label: TextLabel, elements: Elements) -> None:
+    expected = comparison_text(label.text)
     found = comparison_text("\n".join(element["text"] for element in elements))
+    if "case" in label.ignores:
+        expected, found = expected.casefold(), found.casefold()
     _edits(rows, "cer", document_id, edit_counts(expected, found))
+    closed_up = edit_counts(expected.replace(" ", ""), found.replace(" ", ""))
+    rows.ratio("cer", document_id, closed_up.distance, closed_up.length, slice_of=("white_space", "ignored"))
     _edits(rows, "wer", document_id, edit_counts(expected.split(), found.split()))
     rows.ratio("length_ratio", document_id, len(found), len(expected))
 

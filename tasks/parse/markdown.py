@@ -24,7 +24,7 @@ _FRONT_MATTER = re.compile(r"---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)
 def parse_markdown(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
     """The elements of a Markdown file, and what its front matter declares."""
     text, encoding = decode(Path(path).read_bytes(), declared=declared)
-    text, front = _front_matter(text.replace("\r\n", "\n"))
+    text, front = front_matter(text.replace("\r\n", "\n"))
     row = parsed(
         markdown_elements(text),
         encoding=encoding,
@@ -108,7 +108,8 @@ def inline_text(children: Sequence[Token]) -> str:
     return "".join(parts)
 
 
-def _front_matter(text: str) -> tuple[str, dict[str, Any]]:
+def front_matter(text: str) -> tuple[str, dict[str, Any]]:
+    """The text without its front matter, and what that declares."""
     match = _FRONT_MATTER.match(text)
     if not match:
         return text, {}

@@ -1,4 +1,7 @@
-"""Word, PowerPoint, Excel and CSV files, by docling. Imported in workers of the cage only: docling takes seconds."""
+"""Office files (Office Open XML, OpenDocument text) and CSV, by docling.
+
+Imported in workers of the cage only: docling takes seconds.
+"""
 
 import io
 import os
@@ -14,6 +17,7 @@ from docling.document_converter import (
     DocumentConverter,
     ExcelFormatOption,
     FormatOption,
+    OdtFormatOption,
     PowerpointFormatOption,
     WordFormatOption,
 )
@@ -26,7 +30,7 @@ from tasks.errors import DocumentError
 from tasks.parse.docling_elements import TreeOptions, read_document
 from tasks.parse.elements import Elements, Row, parsed, part
 from tasks.parse.encoding import decode
-from tasks.parse.office_properties import core_properties
+from tasks.parse.office_properties import declared_properties
 from tasks.parse.text import parse_text
 
 os.environ["DOCLING_LIBREOFFICE_CMD"] = os.devnull
@@ -64,6 +68,20 @@ def parse_docx(path: str, settings: dict[str, Any], declared: str | None, pages:
     return _row(elements, properties)
 
 
+def parse_odt(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
+    """The elements of an OpenDocument text; see `parse_docx`.
+
+    Raises:
+        DocumentError: `corrupt`, `encrypted`, `archive_limit`.
+    """
+    data, properties = _checked(path, settings)
+    elements = Elements()
+    read_document(
+        _convert(data, InputFormat.ODT, OdtFormatOption()), elements, TreeOptions(below_title=True, spaced_runs=True)
+    )
+    return _row(elements, properties)
+
+
 def parse_pptx(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
     """The elements of a presentation, a page for each slide: its shapes, then its notes. Hidden slides are left out.
 
@@ -91,7 +109,7 @@ def parse_xlsx(path: str, settings: dict[str, Any], declared: str | None, pages:
     options = MsExcelBackendOptions(treat_singleton_as_text=True)
     document = _convert(data, InputFormat.XLSX, ExcelFormatOption(backend_options=options))
     elements = Elements()
-    found = read_document(document, elements, TreeOptions(paged=True, sheets=True))
+    found = read_document(document, elements, TreeOptions(paged=True))
     return _row(
         elements,
         properties,
@@ -117,7 +135,7 @@ def parse_csv(path: str, settings: dict[str, Any], declared: str | None, pages: 
 def _checked(path: str, settings: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """The bytes of an archive within the limits, and what it declares about itself."""
     with open_archive(Path(path), settings["containers"]) as archive:
-        return Path(path).read_bytes(), core_properties(archive)
+        return Path(path).read_bytes(), declared_properties(archive)
 
 
 def _convert(data: bytes, kind: InputFormat, option: FormatOption) -> DoclingDocument:

@@ -1,18 +1,17 @@
 """PDF files, by PyMuPDF."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pymupdf
+from PIL import Image
 
-from schemas.names import ElementKind
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
-from tasks.parse.elements import Elements, Row, parsed
-from tasks.parse.pdf_blocks import BULLET, Block, code_text, document_style, kind_of, paragraphs
+from tasks.parse.blocks import Block, paragraphs
+from tasks.parse.elements import Row
+from tasks.parse.order import reading_order
 from tasks.parse.pdf_lines import page_lines
-from tasks.parse.pdf_order import reading_order
+from tasks.parse.pdf_pages import CORRUPT_REMEDY, PdfPage, encrypted, has_end, pdf_row, stated_metadata
 from tasks.parse.pdf_tables import page_tables
 
 pymupdf.TOOLS.mupdf_display_errors(False)
@@ -22,8 +21,6 @@ pymupdf.no_recommend_layout()
 _PYMUPDF_ERRORS = (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError, AssertionError)
 """What PyMuPDF raises on damaged files; its own errors derive from these."""
 
-_DATE = re.compile(r"D?:?\s*(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?)?\s*(Z|[+-]\d\d'?\d\d)?")
-
 
 def parse_pdf(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
     """The elements of a PDF file in reading order, page by page, and what its information dictionary declares.
@@ -32,53 +29,74 @@ def parse_pdf(path: str, settings: dict[str, Any], declared: str | None, pages: 
         DocumentError: `encrypted`, `corrupt`, `too_many_pages`, `empty_parse` (no pages), `no_text`.
     """
     with _open(path) as document:
-        count = document.page_count
-        if count == 0:
-            raise DocumentError("empty_parse", "the PDF has no pages", remedy="ask the source for the file again")
-        if count > settings["max_pages"]:
-            raise DocumentError(
-                "too_many_pages",
-                f"the PDF has {count} pages, more than max_pages = {settings['max_pages']}",
-                remedy="raise max_pages in the settings of parse, or split the document",
-            )
-        blocks: list[Block] = []
-        heights: dict[int, float] = {}
-        missing = []
-        for number in range(1, count + 1):
-            found = _page_blocks(document, number, settings["tables"], heights) if pages.enter(number) else None
-            if found is None:
-                missing.append(number)
-            else:
-                blocks += found
-        pages.done()
-        elements = _elements(blocks, count, heights)
-        if not elements.rows and missing:
-            raise DocumentError(
-                "no_text",
-                f"the PDF has no usable text layer on any of its {count} pages (a scan, or fonts without characters)",
-                remedy="run OCR over the file (for instance ocrmypdf) and ingest the result",
-            )
-        row = parsed(elements, pages=count, pages_without_output=missing, **_metadata(document))
+
+        def open_page(number: int) -> PdfPage | None:
+            try:
+                return _Page(document, number, settings["tables"])
+            except _PYMUPDF_ERRORS:
+                return None
+
+        row = pdf_row(document.page_count, open_page, _metadata(document), settings, pages)
     return row | {"parser": "pymupdf", "parser_version": pymupdf.VersionBind}
 
 
+class _Page(PdfPage):
+    def __init__(self, document: Any, number: int, tables: str) -> None:
+        pymupdf.TOOLS.reset_mupdf_warnings()
+        self._number, self._tables = number, tables
+        self._page = page = document.load_page(number - 1)
+        if page.rotation:
+            # Coordinates are those of the page as drawn; the reader sees it turned.
+            page.remove_rotation()
+        self.size = page.rect.width, page.rect.height
+        self.lines = page_lines(page)
+
+    def is_blank(self) -> bool:
+        """Whether it draws nothing, or all its pixels have one colour; not where the library had its doubts."""
+        page = self._page
+        nothing = not page.get_bboxlog() and page.first_annot is None
+        seen = not nothing and not page.get_pixmap(dpi=36, colorspace=pymupdf.csGRAY).is_unicolor
+        return not seen and not pymupdf.TOOLS.mupdf_warnings()
+
+    def image_share(self) -> float:
+        """The share of it that its largest image covers."""
+        page = self._page
+        areas = [abs(pymupdf.Rect(image["bbox"]) & page.rect) for image in page.get_image_info()]
+        return max(areas, default=0.0) / (abs(page.rect) or 1.0)
+
+    def drawn(self, dpi: int) -> Image.Image:
+        """A picture of it in RGB."""
+        pixels = self._page.get_pixmap(dpi=dpi, colorspace=pymupdf.csRGB, alpha=False)
+        return Image.frombytes("RGB", (pixels.width, pixels.height), pixels.samples)
+
+    def blocks(self) -> list[Block] | None:
+        """Its text and tables in reading order."""
+        try:
+            grids, rest = page_tables(self._page, self.lines, self._tables)
+        except _PYMUPDF_ERRORS:
+            return None
+        blocks = [block for group in reading_order(rest) for block in paragraphs(group, self._number)]
+        for grid in grids:
+            # A table stands before the first block that begins below its top in a column that it touches.
+            table = Block(self._number, grid.box, table=grid.rows)
+            place = next((i for i, block in enumerate(blocks) if _follows(block.box, grid.box)), len(blocks))
+            blocks.insert(place, table)
+        return blocks
+
+
 def _open(path: str) -> Any:
-    remedy = "fetch the file again, or repair it (for instance with qpdf) and replace it in the source"
+    remedy = CORRUPT_REMEDY
     try:
         document = pymupdf.open(path, filetype="pdf")
         if not document.is_pdf:
             raise DocumentError("corrupt", "the file is not a PDF, whatever its name or server says", remedy=remedy)
         if document.needs_pass:
-            raise DocumentError(
-                "encrypted",
-                "the PDF needs a password to be read",
-                remedy="remove the password and replace the file in the source",
-            )
+            raise encrypted()
         count = document.page_count
     except _PYMUPDF_ERRORS as error:
         raise DocumentError("corrupt", f"the PDF cannot be opened ({type(error).__name__})", remedy=remedy) from None
     if document.is_repaired:
-        if not _has_end(path):
+        if not has_end(path):
             message = f"the PDF is cut off: its end is missing, and an unknown number of pages after the first {count}"
             raise DocumentError("corrupt", message, remedy=remedy)
         lost = _declared_pages(document) - count
@@ -87,93 +105,17 @@ def _open(path: str) -> Any:
     return document
 
 
-def _has_end(path: str) -> bool:
-    with Path(path).open("rb") as file:
-        file.seek(max(0, Path(path).stat().st_size - 2048))
-        return b"%%EOF" in file.read()
-
-
 def _declared_pages(document: Any) -> int:
     kind, value = document.xref_get_key(document.pdf_catalog(), "Pages/Count")
     return int(value) if kind == "int" else 0
-
-
-def _page_blocks(document: Any, number: int, tables: str, heights: dict[int, float]) -> list[Block] | None:
-    """The blocks of a page; null where the page is not blank and gives no text, or cannot be read."""
-    pymupdf.TOOLS.reset_mupdf_warnings()
-    try:
-        page = document.load_page(number - 1)
-        if page.rotation:
-            # Coordinates are those of the page as drawn; the reader sees it turned.
-            page.remove_rotation()
-        lines = page_lines(page)
-        heights[number] = page.rect.height
-        if not lines:
-            return [] if _is_blank(page) and not pymupdf.TOOLS.mupdf_warnings() else None
-        grids, rest = page_tables(page, lines, tables)
-    except _PYMUPDF_ERRORS:
-        return None
-    blocks = [block for group in reading_order(rest) for block in paragraphs(group, number)]
-    for grid in grids:
-        # A table stands before the first block that begins below its top in a column that it touches.
-        table = Block(number, grid.box, table=grid.rows)
-        place = next((i for i, block in enumerate(blocks) if _follows(block.box, grid.box)), len(blocks))
-        blocks.insert(place, table)
-    return blocks
 
 
 def _follows(box: tuple[float, ...], table: tuple[float, ...]) -> bool:
     return box[1] >= table[1] and box[0] < table[2] and box[2] > table[0]
 
 
-def _is_blank(page: Any) -> bool:
-    """Whether nothing can be seen on a page: it draws nothing, or all its pixels have one colour."""
-    if not page.get_bboxlog() and page.first_annot is None:
-        return True
-    return bool(page.get_pixmap(dpi=36, colorspace=pymupdf.csGRAY).is_unicolor)
-
-
-def _elements(blocks: list[Block], pages: int, heights: dict[int, float]) -> Elements:
-    style = document_style(blocks, pages)
-    elements = Elements()
-    for block in blocks:
-        if block.table is not None:
-            elements.add_table(block.table, page=block.page, bbox=block.box)
-            continue
-        kind, level = kind_of(block, style, heights[block.page])
-        text = block.text
-        if kind is ElementKind.CODE:
-            text = code_text(block)
-        elif kind is ElementKind.LIST_ITEM:
-            text = BULLET.sub("", text, count=1) if BULLET.match(text) else text
-        elements.add(kind, text, level=level, page=block.page, bbox=block.box)
-    return elements
-
-
 def _metadata(document: Any) -> dict[str, Any]:
     stated = document.metadata or {}
     kind, language = document.xref_get_key(document.pdf_catalog(), "Lang")
-    return {
-        "title": stated.get("title"),
-        "authors": re.split(r"\s*;\s*", stated.get("author") or ""),
-        "published": pdf_date(stated.get("creationDate")),
-        "modified": pdf_date(stated.get("modDate")),
-        "language": language if kind == "string" else None,
-    }
-
-
-def pdf_date(value: str | None) -> str | None:
-    """A PDF date as ISO 8601, as precise as it is stated.
-
-    >>> pdf_date("D:20240229120000+01'00'"), pdf_date("D:202402"), pdf_date("yesterday")
-    ('2024-02-29T12:00:00+01:00', '2024-02', None)
-    """
-    match = _DATE.match(value or "")
-    if not match:
-        return None
-    year, month, day, hour, minute, second, zone = match.groups()
-    day_part = "-".join(part for part in (year, month, day) if part)
-    if not (day and hour):
-        return day_part
-    offset = "" if not zone else "Z" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
-    return f"{day_part}T{hour}:{minute}:{second or '00'}{offset}"
+    dates = stated.get("creationDate"), stated.get("modDate")
+    return stated_metadata(stated.get("title"), stated.get("author"), *dates, language if kind == "string" else None)

@@ -1,33 +1,13 @@
-"""The lines of text of a PDF page, with what their type face says about them."""
+"""The lines of text of a PDF page by PyMuPDF, with what their type face says about them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import pymupdf
 
-Box: TypeAlias = tuple[float, float, float, float]
+from tasks.parse.lines import Line, union
 
 FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 """Hyphens stay as they are, ligatures are spelled out, and characters that the file does not map become U+FFFD."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A run of text on one base line. `bold` and `mono` hold when nearly all of it is."""
-
-    text: str
-    box: Box
-    size: float
-    bold: bool
-    mono: bool
-    raised: bool
-    upright: bool
-
-    @property
-    def middle(self) -> float:
-        """The height of its middle, from the top of the page."""
-        return (self.box[1] + self.box[3]) / 2
 
 
 def page_lines(page: Any) -> list[Line]:
@@ -35,40 +15,6 @@ def page_lines(page: Any) -> list[Line]:
     blocks = page.get_text("dict", flags=FLAGS)["blocks"]
     lines = [line for block in blocks for raw in block.get("lines", ()) if (line := _line(raw))]
     return lines + [line for widget in page.widgets() or () if (line := _field(widget))]
-
-
-def union(boxes: Iterable[Sequence[float]]) -> Box:
-    """The smallest box around all of these."""
-    edges = list(zip(*boxes, strict=True))
-    return min(edges[0]), min(edges[1]), max(edges[2]), max(edges[3])
-
-
-def rows_of(lines: Sequence[Line]) -> list[list[Line]]:
-    """Groups runs that stand beside one another, from the top, each row from the left."""
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: (line.middle, line.box[0])):
-        last = rows[-1][0] if rows else None
-        if last and abs(line.middle - last.middle) < 0.4 * min(_height(line), _height(last)):
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return [sorted(row, key=lambda line: line.box[0]) for row in rows]
-
-
-def merged(row: Sequence[Line]) -> Line:
-    """The runs of one row as one line."""
-    if len(row) == 1:
-        return row[0]
-    longest = max(row, key=lambda line: len(line.text))
-    return Line(
-        " ".join(line.text for line in row),
-        union(line.box for line in row),
-        longest.size,
-        all(line.bold for line in row),
-        all(line.mono for line in row),
-        row[0].raised,
-        longest.upright,
-    )
 
 
 def _line(raw: dict[str, Any]) -> Line | None:
@@ -99,7 +45,3 @@ def _field(widget: Any) -> Line | None:
     if widget.field_type not in kinds or not isinstance(value, str) or not value.strip():
         return None
     return Line(value.strip(), union([widget.rect]), widget.text_fontsize or 10.0, False, False, False, True)
-
-
-def _height(line: Line) -> float:
-    return line.box[3] - line.box[1]

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tasks.parse.pdf_lines import FLAGS, Box, Line, rows_of, union
+from tasks.parse.lines import Box, Line, rows_of, union
+from tasks.parse.pdf_lines import FLAGS
 from tasks.parse.tables import Cell, Rows
 
 _MOST_RUNS_PER_CELL = 2.0

@@ -2,11 +2,13 @@
 
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from tasks.documents.archives import ContainerLimits
 from tasks.documents.cage import CageLimits
-from tasks.parse.backends import FORMATS, chosen_backends
+from tasks.parse.backends import FORMATS, OUTSIDE, chosen_backends
+from tasks.parse.ocr_settings import OcrSettings
+from tasks.parse.outside_files import OutsideSettings
 from tasks.stage import StageSettings
 
 
@@ -41,6 +43,13 @@ class ParseSettings(StageSettings):
     containers: ContainerLimits = Field(
         default_factory=lambda: ContainerLimits(), description="What files that hold other files may hold."
     )
+    ocr: OcrSettings = Field(
+        default_factory=lambda: OcrSettings(), description="How images and scanned pages are read."
+    )
+    outside: OutsideSettings | None = Field(
+        default=None,
+        description="Where the output of another parser lies, for the formats whose backend is `outside`.",
+    )
     limits: CageLimits = Field(
         default_factory=lambda: CageLimits(),
         description="Time, memory and number of the worker processes.",
@@ -51,3 +60,12 @@ class ParseSettings(StageSettings):
     @classmethod
     def _complete(cls, choices: dict[str, str]) -> dict[str, str]:
         return chosen_backends(choices)
+
+    @model_validator(mode="after")
+    def _outside_has_a_folder(self) -> "ParseSettings":
+        wanted = [name for name, choice in self.backends.items() if FORMATS[name].backends[choice] == OUTSIDE]
+        if wanted and self.outside is None:
+            raise ValueError(f"{', '.join(wanted)} is to be taken from outside, but outside.folder is not set")
+        if self.outside is not None and not wanted:
+            raise ValueError("outside is set, but no format has the backend `outside`")
+        return self

@@ -9,8 +9,10 @@ from schemas.names import StageName
 from schemas.stages import PARSE
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.errors import DocumentError
-from tasks.parse.backends import backend_of, package_versions
+from tasks.parse.backends import OUTSIDE, Backend, backend_of, package_versions
 from tasks.parse.evaluator import evaluate
+from tasks.parse.ocr import fingerprint as ocr_fingerprint
+from tasks.parse.outside_files import outside_digest, outside_files
 from tasks.parse.settings import ParseSettings
 from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
 
@@ -23,12 +25,14 @@ def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOut
     for document, rows in batch.rows():
         fetched = rows[StageName.FETCH]
         try:
-            target = _parser_of(fetched, settings)
+            backend = _parser_of(fetched, settings)
+            made_elsewhere = _made_elsewhere(document, fetched, settings) if backend == OUTSIDE else {}
         except DocumentError as error:
             failures.append(_failure(document["document_id"], error))
         else:
             path = str(resources.raw.path(fetched["content_sha"]))
-            jobs.append(Job(document["document_id"], target, [path, shaping, fetched["media_type_declared"]]))
+            arguments = [path, shaping | made_elsewhere, fetched["media_type_declared"]]
+            jobs.append(Job(document["document_id"], backend.target, arguments))
     made: list[dict[str, Any]] = []
     costs: dict[str, Cost] = {failure.document_id: Cost(0.0) for failure in failures}
     partial: dict[str, str] = {}
@@ -44,10 +48,19 @@ def run(batch: Batch, settings: ParseSettings, resources: Resources) -> StageOut
     return StageOutput(pa.Table.from_pylist(made, schema=PARSE), tuple(failures), (), costs, partial)
 
 
-def _parser_of(fetched: Mapping[str, Any], settings: ParseSettings) -> str:
+def _parser_of(fetched: Mapping[str, Any], settings: ParseSettings) -> Backend:
     if fetched["size_bytes"] == 0:
         raise DocumentError("empty", "the file has no bytes", remedy="fetch it again, or take it out of the source")
-    return backend_of(fetched["media_type"], settings.backends).target
+    return backend_of(fetched["media_type"], settings.backends)
+
+
+def _made_elsewhere(document: Mapping[str, Any], fetched: Mapping[str, Any], settings: ParseSettings) -> dict[str, Any]:
+    """What the reader of another parser's output is told of it."""
+    if settings.outside is None:  # which the settings refuse
+        raise ValueError("stages.parse.outside is not set")
+    found = outside_files(settings.outside, document["source"], document["uri"])
+    files = [[page, str(file)] for page, file in found.files.items()]
+    return {"outside": {"kind": found.kind, "files": files, "media_type": fetched["media_type"]}}
 
 
 def _emptiness(result: JobResult) -> DocumentError | None:
@@ -76,8 +89,15 @@ def _failure(document_id: str, error: DocumentError) -> Failure:
 
 
 def fingerprint(settings: ParseSettings) -> Mapping[str, str]:
-    """The versions of the parsers that these settings choose."""
-    return package_versions(settings.backends)
+    """The versions of the parsers that these settings choose, and of the OCR engine."""
+    return {**package_versions(settings.backends), **ocr_fingerprint(settings.ocr)}
+
+
+def attachments(document: Mapping[str, Any], settings: ParseSettings) -> Mapping[str, str]:
+    """What another parser made of a document, where its output is taken."""
+    if settings.outside is None:
+        return {}
+    return {"outside": outside_digest(settings.outside, document["source"], document["uri"])}
 
 
 STAGE = Stage(
@@ -88,7 +108,8 @@ STAGE = Stage(
     settings=ParseSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=3,
+    scorer_version=4,
     evaluate=evaluate,
-    labels=("text", "tables", "structure"),
+    labels=("text", "tables", "structure", "page_assertions"),
+    attachments=attachments,
 )

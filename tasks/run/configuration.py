@@ -241,5 +241,14 @@ def _resolved(configuration: Configuration, folder: Path) -> Configuration:
             "lake": (folder / configuration.lake).resolve(),
             "gold": tuple((folder / path).resolve() for path in configuration.gold),
             "sources": sources,
+            "stages": _resolved_stages(configuration.stages, folder),
         }
     )
+
+
+def _resolved_stages(stages: StagesSettings, folder: Path) -> StagesSettings:
+    outside = stages.parse.outside
+    if outside is None:
+        return stages
+    resolved = outside.model_copy(update={"folder": (folder / outside.folder).resolve()})
+    return stages.model_copy(update={"parse": stages.parse.model_copy(update={"outside": resolved})})

@@ -15,6 +15,8 @@ from tasks.index.store import LanceIndex
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.runs import Runs
+from tasks.parse.ocr import engine_of
+from tasks.parse.ocr_settings import OcrSettings
 from tasks.pii.settings import ENGLISH_MODEL
 from tasks.run.configuration import Configuration
 from tasks.run.registry import STAGES
@@ -43,6 +45,12 @@ def examine_installation() -> Iterator[Finding]:
     ):
         found = importlib.util.find_spec(module) is not None
         yield Finding(found, f"{module}: {purpose}", "install the pinned requirements again: make demo")
+    engine = engine_of(OcrSettings())
+    yield Finding(
+        engine is not None,
+        f"OCR: {engine or 'nobody'} reads images and scans",
+        "install Tesseract, or the packages rapidocr and onnxruntime; without it scans are quarantined",
+    )
     catalogue = load_catalogue()
     for name, stage in STAGES.items():
         own = [metric.id for metric in catalogue.metrics if metric.stage == name]

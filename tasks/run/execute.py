@@ -183,16 +183,15 @@ def stage_keys(
     context: RunContext, name: StageName, documents: pa.Table, previous: Mapping[str, str]
 ) -> dict[str, str]:
     """The stage key of each document, from its key of the stage before."""
-    stage = STAGES[name]
-    columns = ["document_id", "doc_class", *stage.context]
-    return {
-        row["document_id"]: document_key(
-            context.base(name, row["doc_class"]),
-            previous[row["document_id"]],
-            {column: row[column] for column in stage.context},
-        )
-        for row in documents.select(list(dict.fromkeys(columns))).to_pylist()
-    }
+    stage, settings = STAGES[name], context.settings(name)
+    keys: dict[str, str] = {}
+    for row in documents.to_pylist():
+        shaping = {column: row[column] for column in stage.context}
+        if stage.attachments:
+            shaping |= stage.attachments(row, settings)
+        base = context.base(name, row["doc_class"])
+        keys[row["document_id"]] = document_key(base, previous[row["document_id"]], shaping)
+    return keys
 
 
 def _expected(context: RunContext, name: StageName, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:

@@ -13,6 +13,8 @@ from tasks.gold.importers import (
     htmldate_eval,
     icdar2013,
     languages,
+    olmocr_bench,
+    sroie,
     webmainbench,
 )
 from tasks.gold.importers.summary import ImportSummary
@@ -25,7 +27,9 @@ IMPORTERS: Mapping[str, Callable[[Path, Path], ImportSummary]] = MappingProxyTyp
         "htmldate-eval": htmldate_eval.import_folder,
         "icdar2013": icdar2013.import_folder,
         "languages": languages.import_folder,
+        "olmocr-bench": olmocr_bench.import_folder,
         "re-docred": docred.import_folder,
+        "sroie": sroie.import_folder,
         "webmainbench": webmainbench.import_folder,
     }
 )

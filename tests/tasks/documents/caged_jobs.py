@@ -72,6 +72,21 @@ def read_pages(count, hang_on, pages: Pages):
     return read
 
 
+def recognize_pages(count, seconds, times, pages: Pages):
+    """Works so long on each page, and says so often that it is read by OCR."""
+    for page in range(1, count + 1):
+        pages.enter(page)
+        for _ in range(times):
+            pages.extend()
+        time.sleep(seconds)
+    pages.done()
+    return count
+
+
+def refuse_memory(message, pages: Pages):
+    raise RuntimeError(message)
+
+
 def modules(pages: Pages):
     return sorted(sys.modules)
 

@@ -97,6 +97,63 @@ def test_the_document_limit_holds_also_while_pages_go_on():
     assert result.error.error_class == "timeout"
 
 
+def test_a_page_read_by_ocr_has_twice_the_time_and_the_document_that_much_more():
+    limits = CageLimits(seconds_per_document=2, seconds_per_page=2, memory_mb=512, workers=1)
+    # Five pages of 0.7 s are over the document's 2 s, and within 2 s and 2 s more for each page.
+    text, scan = only(limits, job("recognize_pages", 5, 0.7, 0), job("recognize_pages", 5, 0.7, 1))
+    assert text.error.error_class == "timeout"
+    assert (scan.value, scan.error) == (5, None)
+    # One page of 3 s is over 2 s, and within twice 2 s.
+    limits = CageLimits(seconds_per_document=30, seconds_per_page=2, memory_mb=512, workers=1)
+    text, scan = only(limits, job("recognize_pages", 1, 3, 0), job("recognize_pages", 1, 3, 1))
+    assert (text.skipped_pages, scan.skipped_pages) == ((1,), ())
+    assert (scan.value, scan.error) == (1, None)
+
+
+def test_a_worker_that_a_file_has_taken_over_cannot_ask_for_time_without_end():
+    limits = CageLimits(seconds_per_document=0.5, seconds_per_page=0.5, memory_mb=512, workers=1)
+    (result,) = only(limits, job("recognize_pages", 1, 60, 1000))
+    assert result.error.error_class in ("timeout", "page_timeout")
+    assert result.seconds < 20
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "malloc (1234 bytes) failed",
+        "std::bad_alloc",
+        "Failed to allocate memory for requested buffer of size 1",
+        "(-4:Insufficient memory) Failed to allocate 12 bytes in function 'OutOfMemoryError'",
+    ],
+)
+def test_memory_refused_to_a_library_is_told_from_a_defect(message):
+    (result,) = only(PATIENT, job("refuse_memory", message))
+    assert result.error.error_class == "memory"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the parent-death signal is Linux's")
+def test_a_program_that_a_worker_runs_ends_with_it(tmp_path, monkeypatch):
+    """A page on which Tesseract hangs costs the worker, and Tesseract with it."""
+    from PIL import Image
+
+    from tasks.parse.settings import ParseSettings
+
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "tesseract"
+    program.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\nexec sleep 600\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    Image.effect_noise((200, 200), 60).save(tmp_path / "noise.png")
+    settings = ParseSettings(ocr={"engine": "tesseract"}).model_dump(mode="json", exclude={"limits"})
+    limits = CageLimits(seconds_per_document=5, seconds_per_page=2, memory_mb=2048, workers=1)
+    hanging = Job("document", "tasks.parse.image:parse_image", [str(tmp_path / "noise.png"), settings, None])
+    (result,) = only(limits, hanging)
+    assert result.error is not None
+    programs = [int(line) for line in (tmp_path / "pids").read_text().split()]
+    assert programs
+    wait_for(lambda: not any(psutil.pid_exists(program) for program in programs))
+
+
 def test_an_answer_that_would_fill_the_parent_is_refused():
     (result,) = only(CageLimits(memory_mb=2048, workers=1), job("huge_answer"))
     assert result.error.error_class == "too_large"

@@ -1,4 +1,5 @@
 import hashlib
+from collections import Counter
 from pathlib import Path
 
 import pymupdf
@@ -7,7 +8,7 @@ import pytest
 from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import read_gold_set
 from tasks.gold.importers.registry import import_gold
-from tasks.gold.kinds import ContentLabel, TablesLabel
+from tasks.gold.kinds import ContentLabel, TablesLabel, TextLabel
 from tasks.metrics.table_cells import table_cells
 
 
@@ -43,11 +44,75 @@ def test_article_pages_are_unpacked_and_bound_to_their_bytes(shared_data: Path, 
     assert b"<html" in page.read_bytes().lower()
 
 
+def test_assertions_about_pages_keep_all_they_say(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "ocr" / "olmocr-bench-sample"
+    summary = import_gold("olmocr-bench", source, tmp_path)
+    assert (summary.labels, summary.skipped) == ({"page_assertions": 21}, ())
+    gold = {g.document: g.label for g in read_gold_set(summary.gold).labels}
+    counts = Counter(a.kind for label in gold.values() for a in label.assertions)
+    assert counts == {"present": 30, "absent": 24, "table": 20, "order": 13, "math": 12, "baseline": 1}
+    (blank,) = gold["olmocr-bench:blank_book_pg1.pdf"].assertions
+    assert (blank.kind, blank.max_length) == ("baseline", 10)
+    cells = {a.id: a for a in gold["olmocr-bench:olmo2-pg4.pdf"].assertions}
+    assert (cells["olmo2-pg4_table01"].cell, cells["olmo2-pg4_table01"].left) == ("3.32T", "3.71T")
+    assert (summary.corpus / "blank_book_pg1.pdf").is_file()
+
+
+def test_assertions_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "bench"
+    (folder / "pdfs").mkdir(parents=True)
+    (folder / "pdfs" / "a.pdf").write_bytes(b"%PDF-1.4")
+    lines = [
+        '{"pdf": "a.pdf", "page": 1, "id": "1", "type": "present", "text": "x", "url": "https://example.org"}',
+        '{"pdf": "a.pdf", "page": 1, "id": "2", "type": "footnote", "text": "x"}',
+        '{"pdf": "a.pdf", "page": 1, "id": "3", "type": "present", "text": "x", "checked": "rejected"}',
+        '{"pdf": "../a.pdf", "page": 1, "id": "4", "type": "present", "text": "x"}',
+        "{",
+    ]
+    (folder / "tests.jsonl").write_text("\n".join(lines))
+    summary = import_gold("olmocr-bench", folder, tmp_path / "out")
+    assert summary.labels == {"page_assertions": 1}
+    assert [skip.partition(": ")[::2] for skip in summary.skipped] == [
+        ("tests.jsonl:2", "its kind is not known here"),
+        ("tests.jsonl:3", "its publisher rejected it"),
+        ("tests.jsonl:4", "its PDF is missing"),
+        ("tests.jsonl:5", "it is no assertion"),
+    ]
+
+
+def test_lines_of_receipts_are_put_in_rows(tmp_path: Path) -> None:
+    for name in ("img", "box"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+    # Boxes by hand: a price beside its item, written down after the line below both.
+    lines = [
+        "10,10,90,10,90,30,10,30,TOTAL, RM",
+        "10,40,90,40,90,60,10,60,THANK YOU",
+        "100,12,140,12,140,32,100,32,9.00",
+    ]
+    (tmp_path / "data" / "box" / "000.csv").write_text("\n".join(lines))
+    (tmp_path / "data" / "box" / "001.csv").write_text("1,2,3,x")
+    for name in ("000", "001"):
+        (tmp_path / "data" / "img" / f"{name}.jpg").write_bytes(b"\xff\xd8\xff")
+    (tmp_path / "data" / "box" / "002.csv").write_text(lines[0])
+    summary = import_gold("sroie", tmp_path / "data", tmp_path / "out")
+    (gold,) = read_gold_set(summary.gold).labels
+    assert gold.label == TextLabel(text="TOTAL, RM 9.00\nTHANK YOU", ignores=("case",))
+    assert [skip.split(":")[0] for skip in summary.skipped] == ["001.csv", "002.csv"]
+
+
+def test_receipts_are_bound_to_their_images(shared_data: Path, tmp_path: Path) -> None:
+    summary = import_gold("sroie", shared_data / "ocr" / "sroie", tmp_path)
+    assert (summary.labels, summary.skipped) == ({"text": 59}, ())
+    label = read_gold_set(summary.gold).labels[0]
+    image = summary.corpus / label.document.removeprefix("sroie:")
+    assert hashlib.sha256(image.read_bytes()).hexdigest() == label.content_sha
+
+
 def test_an_unknown_format_or_a_foreign_folder_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="coco") as error:
         import_gold("coco", tmp_path, tmp_path)
     assert "icdar2013" in error.value.remedy
-    for known in ("icdar2013", "article-extraction-benchmark"):
+    for known in ("icdar2013", "article-extraction-benchmark", "olmocr-bench", "sroie"):
         with pytest.raises(ConfigurationError):
             import_gold(known, tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -48,4 +48,7 @@ def test_the_key_holds_the_versions_of_chosen_parsers_only(two_pdf_parsers):
 def test_a_chosen_parser_that_is_not_installed_is_an_error_with_its_extra(two_pdf_parsers):
     with pytest.raises(ConfigurationError, match="pdf is to be read by other") as raised:
         package_versions({"pdf": "other"})
-    assert raised.value.remedy == "pip install 'corpusgate[no-such-extra]', or choose pymupdf"
+    assert (
+        raised.value.remedy
+        == "pip install 'corpusgate[no-such-extra]', or choose pymupdf, pypdfium2, docling, docling-models or outside"
+    )

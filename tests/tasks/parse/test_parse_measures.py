@@ -7,7 +7,16 @@ import pytest
 from schemas.documents import DOCUMENTS
 from schemas.measures import MEASURES
 from schemas.stages import PARSE
-from tasks.gold.kinds import BlockLabel, Label, StructureLabel, TableLabel, TablesLabel, TextLabel
+from tasks.gold.kinds import (
+    BlockLabel,
+    Label,
+    PageAssertionLabel,
+    PageAssertionsLabel,
+    StructureLabel,
+    TableLabel,
+    TablesLabel,
+    TextLabel,
+)
 from tasks.gold.labels import BoundLabel, Labels
 from tasks.parse.evaluator import evaluate
 from tasks.stage import Batch, Cost, Evidence, StageSettings
@@ -185,3 +194,53 @@ def test_tables_too_large_to_compare_are_invalid_and_named() -> None:
     )
     assert figure(rows, "teds", unit="d#table-0") == (None, "invalid")
     assert figure(rows, "teds_structure", unit="d#table-0") == (1.0, "ok")
+
+
+def test_case_that_a_transcription_did_not_keep_costs_nothing() -> None:
+    found = [element(0, "paragraph", "Total: 9.OO"), element(1, "paragraph", "Thank You")]
+    # Two wrong characters of 21; without white space of 19.
+    strict, loose = (
+        measured(found, {"text": TextLabel(text="TOTAL: 9.00\nTHANK YOU", ignores=ignores)})
+        for ignores in ((), ("case",))
+    )
+    assert figure(loose, "cer") == (2 / 21, "ok")
+    assert figure(loose, "cer", slice_value="ignored") == (2 / 18, "ok")
+    assert figure(loose, "wer") == (1 / 4, "ok")
+    # otal, hank and ou in small letters besides.
+    assert figure(strict, "cer") == (12 / 21, "ok")
+
+
+ASSERTIONS: list[tuple[dict[str, Any], float | None, str]] = [
+    ({"kind": "present", "text": "pump was oiled"}, 1.0, "ok"),
+    ({"kind": "present", "text": "valve"}, 0.0, "ok"),
+    ({"kind": "absent", "text": "Page 7 of 9"}, 1.0, "ok"),
+    ({"kind": "absent", "text": "the pump"}, 0.0, "ok"),
+    ({"kind": "order", "before": "First", "after": "oiled"}, 1.0, "ok"),
+    ({"kind": "order", "before": "oiled", "after": "First"}, 0.0, "ok"),
+    ({"kind": "table", "cell": "b", "left": "a"}, 1.0, "ok"),
+    ({"kind": "table", "cell": "b", "right": "a"}, 0.0, "ok"),
+    ({"kind": "math", "math": "e^{i \\pi}+1=0"}, None, "not_applicable"),
+    ({"kind": "baseline"}, 1.0, "ok"),
+    ({"kind": "present", "text": "the pump", "page": 2}, 0.0, "missing"),
+    ({"kind": "absent", "text": "the pump", "page": 2}, 0.0, "missing"),
+    ({"kind": "baseline", "page": 2}, 0.0, "missing"),
+    ({"kind": "baseline", "page": 2, "max_length": 10}, 1.0, "ok"),
+    ({"kind": "baseline", "max_length": 10}, 0.0, "ok"),
+]
+
+
+@pytest.mark.parametrize(("given", "value", "status"), ASSERTIONS, ids=str)
+def test_an_assertion_is_held_against_its_page(given: dict[str, Any], value: float | None, status: str) -> None:
+    assertion = PageAssertionLabel(**{"id": "a", "page": 1, **given})
+    elements = [
+        element(0, "paragraph", "First the pump was oiled.", page=1),
+        element(1, "table", "a\tb", html=TABLE, page=1),
+    ]
+    rows = measured(elements, {"page_assertions": PageAssertionsLabel(assertions=(assertion,))})
+    for slice_value in (None, assertion.kind):
+        assert figure(rows, "page_assertions", unit="d#assertion-a", slice_value=slice_value) == (value, status)
+
+
+def test_a_document_without_assertions_has_nothing_to_hold() -> None:
+    rows = measured([element(0, "paragraph", "x", page=1)], {"page_assertions": PageAssertionsLabel(assertions=())})
+    assert figure(rows, "page_assertions") == (None, "not_applicable")

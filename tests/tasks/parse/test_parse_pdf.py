@@ -4,12 +4,14 @@ from fpdf import FPDF
 
 from tasks.documents.cage_worker import Pages
 from tasks.parse.pdf import parse_pdf
+from tasks.parse.settings import ParseSettings
 
 LOREM = "The quick brown fox jumps over the lazy dog and runs along the river until the evening comes. "
 
 
 def parse(path, tables="auto", skip=()):
-    return parse_pdf(str(path), {"tables": tables, "max_pages": 5000}, None, Pages(lambda page: None, list(skip)))
+    settings = ParseSettings(tables=tables).model_dump(mode="json", exclude={"limits"})
+    return parse_pdf(str(path), settings, None, Pages(lambda page: None, list(skip)))
 
 
 def kinds(row):

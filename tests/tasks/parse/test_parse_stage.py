@@ -71,7 +71,7 @@ def test_a_scan_is_told_from_a_blank_page(tmp_path):
     mixed.output(tmp_path / "mixed.pdf")
     rows, failures = parse(tmp_path / "scan.pdf", tmp_path / "mixed.pdf")
     assert failures["scan.pdf"].error_class == "no_text"
-    assert "OCR" in failures["scan.pdf"].remedy
+    assert "OCR found none" in failures["scan.pdf"].message
     assert (rows["mixed.pdf"]["pages"], rows["mixed.pdf"]["pages_without_output"]) == (3, [2])
 
 

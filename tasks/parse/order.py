@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from statistics import median
 
-from tasks.parse.pdf_lines import Line, merged, rows_of, union
+from tasks.parse.lines import Line, merged, rows_of, union
 
 _FEW_CROSSING, _MOST_CROSSING = 0.1, 0.25
 """Shares of lines (titles, wide captions) that may cross a gutter: with few, columns go before strips."""

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from schemas.names import ElementKind
-from tasks.parse.pdf_lines import Box, Line, union
+from schemas.names import ElementKind, TextSource
+from tasks.parse.lines import Box, Line, union
 from tasks.parse.tables import Rows
 
 BULLET = re.compile(r"[•‣◦▪▫■□●○◆◇➢➤✓✔·\uf0b7\uf0a7\uf0d8\uf0fc–—-]\s+(?=\S)")
@@ -44,6 +44,11 @@ class Block:
     def bold(self) -> bool:
         """Whether all lines are."""
         return all(line.bold for line in self.lines)
+
+    @property
+    def source(self) -> TextSource:
+        """Where its text comes from."""
+        return TextSource.OCR if any(line.ocr for line in self.lines) else TextSource.TEXT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,65 @@
+"""Lines of text on a page, whoever read them: the text layer of a PDF or an OCR engine."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Box: TypeAlias = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A run of text on one base line. `bold` and `mono` hold when nearly all of it is; `ocr` when it was recognized."""
+
+    text: str
+    box: Box
+    size: float
+    bold: bool
+    mono: bool
+    raised: bool
+    upright: bool
+    ocr: bool = False
+
+    @property
+    def middle(self) -> float:
+        """The height of its middle, from the top of the page."""
+        return (self.box[1] + self.box[3]) / 2
+
+
+def union(boxes: Iterable[Sequence[float]]) -> Box:
+    """The smallest box around all of these."""
+    edges = list(zip(*boxes, strict=True))
+    return min(edges[0]), min(edges[1]), max(edges[2]), max(edges[3])
+
+
+def rows_of(lines: Sequence[Line]) -> list[list[Line]]:
+    """Groups runs that stand beside one another, from the top, each row from the left."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: (line.middle, line.box[0])):
+        last = rows[-1][0] if rows else None
+        if last and abs(line.middle - last.middle) < 0.4 * min(_height(line), _height(last)):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.box[0]) for row in rows]
+
+
+def merged(row: Sequence[Line]) -> Line:
+    """The runs of one row as one line."""
+    if len(row) == 1:
+        return row[0]
+    longest = max(row, key=lambda line: len(line.text))
+    return Line(
+        " ".join(line.text for line in row),
+        union(line.box for line in row),
+        longest.size,
+        all(line.bold for line in row),
+        all(line.mono for line in row),
+        row[0].raised,
+        longest.upright,
+        row[0].ocr,
+    )
+
+
+def _height(line: Line) -> float:
+    return line.box[3] - line.box[1]

@@ -1,0 +1,76 @@
+"""Bombs, traps and odd files: each ends as a row with text or as a named failure, none takes others with it."""
+
+import json
+
+import pytest
+
+from tasks.documents.cage import Cage, CageLimits, Job
+from tasks.documents.sniff import declared_type, sniff
+from tasks.parse.settings import ParseSettings
+from tests.tasks.parse.stage_by_hand import parse
+
+PATIENT = ParseSettings(limits=CageLimits(seconds_per_document=400, seconds_per_page=100, workers=2))
+"""5,000 pages, and scans that are read by OCR, take their time on a loaded machine."""
+
+NAMED = {
+    "r4-aes-user-password.pdf": "encrypted",
+    "encryption_openpassword.pdf": "encrypted",
+    "testWORD_protected_passtika.docx": "encrypted",
+    "quine.gz": "unsupported_type",
+    "testXXE.xml": "unsupported_type",
+    "testZIP_corrupted_oom.zip": "unsupported_type",
+    "zip_slip.zip": "unsupported_type",
+    "billion_laughs.xml": "unsupported_type",
+    "zip_bomb_64MiB.docx": "archive_limit",
+    "flate_bomb_100MiB.pdf": "empty_parse",
+    "zero_byte.pdf": "empty",
+    "null": "empty",
+    "zero_pages.pdf": "empty_parse",
+    "poppler-85140-0.pdf": "corrupt",
+}
+"""What must come out, whatever parsers are added."""
+
+
+@pytest.fixture(scope="module")
+def outcomes(shared_data):
+    paths = {}
+    for folder in ("robustness", "synthetic"):
+        for entry in json.loads((shared_data / "messy" / folder / "manifest.json").read_text(encoding="utf-8")):
+            path = shared_data / "messy" / folder / entry["file"]
+            paths[path.name] = path
+    assert len(paths) == 77 + 13
+    rows, failures = parse(*paths.values(), settings=PATIENT)
+    return paths, rows, failures
+
+
+def test_every_file_has_one_outcome_and_none_is_silently_empty(outcomes):
+    paths, rows, failures = outcomes
+    assert sorted([*rows, *failures]) == sorted(paths)
+    assert [name for name, row in rows.items() if not any(e["text"].strip() for e in row["elements"])] == []
+    assert {failure.error_class for failure in failures.values()} <= {
+        "unsupported_type", "empty_parse", "encrypted", "no_text", "corrupt", "empty", "archive_limit"
+    }  # fmt: skip
+    assert all(failure.message and failure.remedy for failure in failures.values())
+
+
+def test_traps_are_named(outcomes):
+    _, _, failures = outcomes
+    assert {name: failures[name].error_class if name in failures else "read" for name in NAMED} == NAMED
+
+
+def test_the_second_reader_outlives_them_too(outcomes):
+    paths, _, _ = outcomes
+    check = "tasks.documents.attribution:check_file"
+    jobs = []
+    for name, path in paths.items():
+        media_type = sniff(path.read_bytes(), declared_type(name))
+        jobs.append(
+            Job(name, check, [str(path), media_type, None, [["some passage of text", 1, 1, None, [], None, False]]])
+        )
+    found = {
+        result.key: result.error.error_class if result.error else "read"
+        for result in Cage.shared(PATIENT.limits).run(jobs)
+    }
+    assert found.keys() == paths.keys()
+    assert set(found.values()) <= {"read", "unreadable"}
+    assert found["zip_bomb_64MiB.docx"] == "unreadable"

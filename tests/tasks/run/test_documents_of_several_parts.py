@@ -1,0 +1,50 @@
+"""Messages, workbooks and slides through the whole engine: chunks stay within a part and are led back to it."""
+
+from schemas.names import StageName
+from tasks.figures.measures import stage_measures
+from tasks.run.configuration import parse_configuration
+from tests.engine import run_engine
+from tests.tasks.parse.messages import full_message
+from tests.tasks.parse.office_files import plan_xlsx, report_docx, slides_pptx
+
+
+def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    full_message(scratch).rename(corpus / "full.eml")
+    plan_xlsx(corpus / "plan.xlsx")
+    report_docx(corpus / "report.docx")
+    slides_pptx(corpus / "slides.pptx")
+    data = {"lake": "lake", "sources": [{"name": "files", "type": "files", "root": "corpus"}]}
+    run = run_engine(parse_configuration(data, tmp_path / "corpusgate.yaml"))
+    assert {path: run.outcome(path)[0] for path in run.locations} == dict.fromkeys(run.locations, "ok")
+    assert len(run.locations) == 4
+
+    parts = {e["element_id"]: e["part"] for e in run.row("full.eml", StageName.PARSE)["elements"]}
+    chunks = run.row("full.eml", StageName.CHUNK)["chunks"]
+    held = [{parts[i] for i in chunk["element_ids"]} for chunk in chunks]
+    assert all(len(names) == 1 for names in held)
+    assert {name for names in held for name in names} == {
+        None, "pump.pdf", "Größe.xlsx", "Größe.xlsx / Plan 2024", "Minutes of Monday", "Minutes of Monday / list.csv",
+        "pump.pdf (2)",
+    }  # fmt: skip
+    valves = next(chunk for chunk in chunks if "Ball" in chunk["text"])
+    assert valves["section_path"][-2:] == ["Minutes of Monday", "list.csv"]
+    assert (valves["page_first"], valves["page_last"]) == (9, 9)
+
+    lake, run_id = run.session.context.lake, run.session.context.run_id
+    locations = run.session.runs.locations(run_id)
+    of_chunks = stage_measures(lake, run_id, StageName.CHUNK, locations).to_pylist()
+    attributed = [r for r in of_chunks if r["metric"] == "attribution_completeness" and not r["slice_key"]]
+    assert [r["value"] for r in attributed] == [1.0] * 4
+    assert sum(r["denominator"] for r in attributed) >= len(chunks)
+    of_pages = stage_measures(lake, run_id, StageName.PARSE, locations).to_pylist()
+    complete = sorted(
+        (r["numerator"], r["denominator"])
+        for r in of_pages
+        if r["metric"] == "page_completeness" and not r["slice_key"]
+    )
+    # The message has eleven pages, one of them the attachment that is broken.
+    assert complete == [(1, 1), (3, 3), (3, 3), (10, 11)]
