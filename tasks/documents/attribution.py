@@ -80,7 +80,8 @@ def check_file(
     if raw is None:
         return None
     found: list[str] = []
-    for text, first, last, anchor, headings, part, recognized in passages:
+    for passage in passages:
+        text, first, last, anchor, headings, part, recognized = Passage(*passage)
         if recognized:
             found.append(Attribution.NO_TEXT_LAYER.value)
             continue

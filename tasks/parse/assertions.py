@@ -1,5 +1,6 @@
 """Page assertions held against the elements of each page."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from tasks.gold.kinds import PageAssertionLabel
 from tasks.metrics.page_assertions import Neighbours, has_cell, holds_text, in_order, is_sane
 from tasks.metrics.rows import MetricRows
 
+_LINE_END_HYPHEN = re.compile(r"(?<=\w)-\n(?=\w)")
 _METRIC = "page_assertions"
 _SIDES = ("up", "down", "left", "right", "top_heading", "left_heading")
 
@@ -44,20 +46,25 @@ def assertion_rows(
 
 
 def _holds(assertion: PageAssertionLabel, text: str, tables: Sequence[str]) -> bool:
+    # A file's words that go on over a line end keep their hyphen here; a later stage joins them.
+    readings = {text, _LINE_END_HYPHEN.sub("", text)}
     if assertion.kind == "order":
         before, after = assertion.before or "", assertion.after or ""
-        return in_order(text, before, after, most_differences=assertion.max_diffs)
+        return any(in_order(reading, before, after, most_differences=assertion.max_diffs) for reading in readings)
     if assertion.kind == "table":
         expected = {side: wanted for side in _SIDES if (wanted := getattr(assertion, side))}
         return has_cell(tables, Neighbours(assertion.cell or "", expected), most_differences=assertion.max_diffs)
     if assertion.kind == "baseline":
         return is_sane(text, most_characters=assertion.max_length)
-    found = holds_text(
-        text,
-        assertion.text or "",
-        most_differences=assertion.max_diffs,
-        case_sensitive=assertion.case_sensitive,
-        first=assertion.first_n,
-        last=assertion.last_n,
+    found = any(
+        holds_text(
+            reading,
+            assertion.text or "",
+            most_differences=assertion.max_diffs,
+            case_sensitive=assertion.case_sensitive,
+            first=assertion.first_n,
+            last=assertion.last_n,
+        )
+        for reading in readings
     )
     return found == (assertion.kind == "present")

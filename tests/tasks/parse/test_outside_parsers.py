@@ -18,7 +18,7 @@ from tasks.parse.settings import ParseSettings
 from tasks.parse.stage import STAGE
 from tasks.run.configuration import load_configuration
 from tasks.stage import Batch, Resources
-from tests.tasks.parse.test_parse_stage import Files
+from tests.tasks.parse.stage_by_hand import Files
 
 
 @pytest.fixture

@@ -213,6 +213,7 @@ def test_case_that_a_transcription_did_not_keep_costs_nothing() -> None:
 ASSERTIONS: list[tuple[dict[str, Any], float | None, str]] = [
     ({"kind": "present", "text": "pump was oiled"}, 1.0, "ok"),
     ({"kind": "present", "text": "valve"}, 0.0, "ok"),
+    ({"kind": "present", "text": "inspected by"}, 1.0, "ok"),  # its word goes on over a line end
     ({"kind": "absent", "text": "Page 7 of 9"}, 1.0, "ok"),
     ({"kind": "absent", "text": "the pump"}, 0.0, "ok"),
     ({"kind": "order", "before": "First", "after": "oiled"}, 1.0, "ok"),
@@ -233,7 +234,7 @@ ASSERTIONS: list[tuple[dict[str, Any], float | None, str]] = [
 def test_an_assertion_is_held_against_its_page(given: dict[str, Any], value: float | None, status: str) -> None:
     assertion = PageAssertionLabel(**{"id": "a", "page": 1, **given})
     elements = [
-        element(0, "paragraph", "First the pump was oiled.", page=1),
+        element(0, "paragraph", "First the pump was oiled. It was in-\nspected by two.", page=1),
         element(1, "table", "a\tb", html=TABLE, page=1),
     ]
     rows = measured(elements, {"page_assertions": PageAssertionsLabel(assertions=(assertion,))})
