@@ -169,7 +169,7 @@ def fingerprint(_: FetchSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.FETCH,
-    version=2,
+    version=3,
     reads=(),
     writes=FETCH,
     settings=FetchSettings,
