@@ -8,7 +8,7 @@ from itertools import pairwise
 from tasks.chunk.breaks import before_combining, break_levels, nearest_allowed
 from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.structure import Piece, trim
-from tasks.documents.wordllama import count_tokens, token_starts
+from tasks.embedding.wordllama_files import count_tokens, token_starts
 
 _SEPARATOR_TOKENS = 2
 _WHOLE = ("list_item", "formula")

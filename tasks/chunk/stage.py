@@ -11,7 +11,7 @@ from tasks.chunk.evaluator import evaluate
 from tasks.chunk.packing import Packer
 from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.structure import Piece, SectionIds, kept_pieces, sections
-from tasks.documents import wordllama
+from tasks.embedding import wordllama_files as wordllama
 from tasks.documents.offsets import RedactionMap
 from tasks.errors import DocumentError
 from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tasks.chunk.packing import marked_header_rows
 from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.stage import chunk_document
-from tasks.documents.wordllama import count_tokens
+from tasks.embedding.wordllama_files import count_tokens
 from tasks.errors import DocumentError
 
 Chunked = Callable[..., dict[str, Any]]
