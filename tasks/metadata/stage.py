@@ -16,7 +16,7 @@ from tasks.documents.offsets import RedactionMap
 from tasks.metadata.dates import declared_date, stated_date
 from tasks.metadata.evaluator import evaluate
 from tasks.metadata.settings import MetadataSettings
-from tasks.metadata.titles import choose_title
+from tasks.documents.titles import choose_title
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, StageRows, documents_loop
 
 _HTML = ("text/html", "application/xhtml+xml")

@@ -18,7 +18,7 @@ from tasks.gold.labels import NO_LABELS, BoundLabel, Labels
 from tasks.metadata.dates import page_date, stated_date
 from tasks.metadata.settings import MetadataSettings
 from tasks.metadata.stage import STAGE, run
-from tasks.metadata.titles import choose_title
+from tasks.documents.titles import choose_title
 from tasks.stage import Batch, Evidence, Resources
 
 LATEST = date(2035, 12, 31)
