@@ -70,7 +70,9 @@ class Packer:
 
     def _cut(self, sized: Sequence[tuple[Piece, int]], budget: int) -> list[Range]:
         if self._settings.strategy == "fixed":
-            return windows(self._text, [piece for piece, _ in sized], self._forbidden, self._settings, self._counter, budget)
+            return windows(
+                self._text, [piece for piece, _ in sized], self._forbidden, self._settings, self._counter, budget
+            )
         return self._overlapped(self._ranges(sized, budget), sized)
 
     def _is_one_span(self, made: Range) -> bool:
@@ -127,7 +129,9 @@ class Packer:
         near = [piece for piece, _ in sized if piece.end > earliest and piece.start < this.start]
         places = [self._overlap_places(piece) for piece in near]
         for level in (0, 1):
-            first = [lists[level][i] for lists in places if (i := bisect_left(lists[level], earliest)) < len(lists[level])]
+            first = [
+                lists[level][i] for lists in places if (i := bisect_left(lists[level], earliest)) < len(lists[level])
+            ]
             if first and min(first) < this.start:
                 return min(first)
         return this.start

@@ -8,6 +8,7 @@ Source: the percentile rule of Kamradt's semantic chunking (5 Levels of Text Spl
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,8 @@ def similarities(vectors: NDArray[np.float32], window: int) -> NDArray[np.float6
     after = sums[np.minimum(places + window, n)] - sums[places]
     norms = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
     dots = (before * after).sum(axis=1)
-    return np.divide(dots, norms, out=np.ones_like(dots), where=norms > 1e-9)
+    cosines: NDArray[np.float64] = np.divide(dots, norms, out=np.ones_like(dots), where=norms > 1e-9)
+    return cosines
 
 
 def lowest(values: NDArray[np.float64], free: NDArray[np.bool_], percentile: float) -> NDArray[np.int64]:
@@ -91,7 +93,7 @@ def _sentences(piece: Piece, text: str, forbidden: Sequence[tuple[int, int]]) ->
         return [piece]
     starts = [p for p in sentence_starts(text, piece.start, piece.end) if allowed(p, forbidden)]
     bounds = [piece.start, *starts, piece.end]
-    parts = [trim(text, start, end) for start, end in zip(bounds, bounds[1:], strict=False)]
+    parts = [trim(text, start, end) for start, end in pairwise(bounds)]
     return [replace(piece, start=start, end=end) for start, end in parts if start < end]
 
 

@@ -19,7 +19,7 @@ class ChunkSettings(StageSettings):
         description="`structure`: no chunk reaches over the border of a section. `page`: none reaches over a page "
         "(by the page on which an element begins). `recursive`: filled up with elements, whatever section they are of. "
         "`fixed`: windows of equal size that regard neither sections nor sentences. `semantic`: cut where neighbouring "
-        "sentences are least alike. Whatever is too long is cut at sentence, row or line ends, then at spaces (`fixed`: "
+        "sentences are least alike. What is too long is cut at sentence, row or line ends, then at spaces (`fixed`: "
         "anywhere but inside a row that fits). None cuts inside a redacted value.",
     )
     max_tokens: int = Field(
@@ -65,8 +65,8 @@ class ChunkSettings(StageSettings):
         20.0,
         gt=0,
         lt=100,
-        description="With `semantic`: the share, in per cent, of a document's places between sentences that are cut, the "
-        "least alike first. A part under min_tokens goes with the next.",
+        description="With `semantic`: the share, in per cent, of a document's places between sentences that are cut, "
+        "the least alike first. A part under min_tokens goes with the next.",
     )
     table_header_rows: int = Field(
         1,

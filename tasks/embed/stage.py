@@ -21,7 +21,9 @@ from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
 
 Positions: TypeAlias = NDArray[np.int64]
 
-_REMEDY = "look at the endpoint's own log for what it says of such a text (a length limit, a filter); the next run asks again"
+_REMEDY = (
+    "look at the endpoint's own log for what it says of such a text (a length limit, a filter); the next run asks again"
+)
 
 
 def run(batch: Batch, settings: EmbedSettings, resources: Resources) -> StageOutput:
@@ -99,9 +101,7 @@ def _token_vectors(
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), chunks, type=kind)
 
 
-def _failures(
-    table: pa.Table, offsets: Positions, place: Positions, refused: Mapping[int, str]
-) -> tuple[Failure, ...]:
+def _failures(table: pa.Table, offsets: Positions, place: Positions, refused: Mapping[int, str]) -> tuple[Failure, ...]:
     if not refused:
         return ()
     failures = []

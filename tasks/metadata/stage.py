@@ -13,10 +13,10 @@ from schemas.names import StageName
 from schemas.stages import METADATA
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.offsets import RedactionMap
+from tasks.documents.titles import choose_title
 from tasks.metadata.dates import declared_date, stated_date
 from tasks.metadata.evaluator import evaluate
 from tasks.metadata.settings import MetadataSettings
-from tasks.documents.titles import choose_title
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, StageRows, documents_loop
 
 _HTML = ("text/html", "application/xhtml+xml")

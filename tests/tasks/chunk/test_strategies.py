@@ -29,7 +29,11 @@ BOOK = "Each invoice is paid within thirty days. Interest accrues on late paymen
 TABLE = "Post\tState\tSeen by\n" + "\n".join(f"post {i}\tgood, {i} hands\tthe warden of reach {i}" for i in range(40))
 
 _paragraphs = st.lists(
-    st.lists(st.sampled_from([*WEIR.split(), "12", "300", "概要", "Größe.", "Ends.", "\u00e9\u0301"]), min_size=1, max_size=90),
+    st.lists(
+        st.sampled_from([*WEIR.split(), "12", "300", "概要", "Größe.", "Ends.", "\u00e9\u0301"]),
+        min_size=1,
+        max_size=90,
+    ),
     min_size=1,
     max_size=8,
 )
@@ -156,7 +160,12 @@ def test_the_context_is_stored_apart_and_counted(chunked: Chunked) -> None:
 
 def test_a_context_over_a_quarter_of_a_chunk_loses_its_middle_then_the_title() -> None:
     long = "on the upkeep of the posts along the lower reach of the river and its weirs"
-    elements = [("heading", f"Manual {long}", 1), ("heading", f"Part {long}", 2), ("heading", "Oil", 3), ("paragraph", WEIR)]
+    elements = [
+        ("heading", f"Manual {long}", 1),
+        ("heading", f"Part {long}", 2),
+        ("heading", "Oil", 3),
+        ("paragraph", WEIR),
+    ]
     rows = rows_of(elements)
     contexts = []
     for max_tokens in (512, 128, 64):

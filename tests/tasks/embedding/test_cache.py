@@ -88,6 +88,6 @@ def test_processes_write_and_read_it_at_the_same_time(tmp_path: Path) -> None:
 
 def test_a_store_that_is_none_is_named_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "vectors.sqlite").write_bytes(b"no database" * 1000)
-    with pytest.raises(RunError, match="the store of vectors .* cannot be used") as caught:
+    with pytest.raises(RunError, match=r"the store of vectors .* cannot be used") as caught:
         _cache(tmp_path).get(["a"])
     assert "delete this file" in caught.value.remedy

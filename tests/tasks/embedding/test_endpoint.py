@@ -4,8 +4,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from email.utils import format_datetime
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 

@@ -12,7 +12,7 @@ from tasks.errors import ConfigurationError
 
 def _word_level(path: Path) -> Path:
     vocabulary = {"[CLS]": 0, "[SEP]": 1, "[UNK]": 2, "the": 3, "pump": 4}
-    made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))  # noqa: S106
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 0), ("[SEP]", 1)]
