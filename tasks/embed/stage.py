@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from schemas.names import StageName
 from schemas.stages import EMBED
-from tasks.embed.evaluator import evaluate
+from tasks.embed.evaluator import evaluate, facts
 from tasks.embed.settings import EmbedSettings
 from tasks.embed.vectors import embed_texts, token_vectors
 from tasks.embedding.model import TokenModel
@@ -127,6 +127,8 @@ STAGE = Stage(
     settings=EmbedSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=1,
+    scorer_version=2,
     evaluate=evaluate,
+    labels=("questions",),
+    facts=facts,
 )

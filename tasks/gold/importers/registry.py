@@ -5,12 +5,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tasks.errors import ConfigurationError
-from tasks.gold.importers import article_extraction, icdar2013
+from tasks.gold.importers import article_extraction, chroma_chunking, icdar2013
 from tasks.gold.importers.summary import ImportSummary
 
 IMPORTERS: Mapping[str, Callable[[Path, Path], ImportSummary]] = MappingProxyType(
     {
         "article-extraction-benchmark": article_extraction.import_folder,
+        "chroma-chunking-eval": chroma_chunking.import_folder,
         "icdar2013": icdar2013.import_folder,
     }
 )
