@@ -21,8 +21,6 @@ from tasks.stage import CorpusEvidence
 
 RANKS = 10
 """The k of `domain_ndcg`."""
-READ = 5
-"""So many chunks are taken for what an answer is made of (`retrieved_evidence_*`)."""
 METRICS = ("domain_ndcg", "retrieved_evidence_recall", "retrieved_evidence_iou")
 
 
@@ -53,6 +51,7 @@ class _Hit:
 def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSettings) -> None:
     """Writes `domain_ndcg`, `retrieved_evidence_recall` and `retrieved_evidence_iou`, a row each per question.
 
+    For the last two, as many chunks are read as hold the evidence: a ranking without a fault reads these and no other.
     A question is answered from all chunks of its document's tenant, by exact search. A chunk is relevant if it overlaps
     a quote; where the question has no quote, if it lies in its section; where it has neither, if it is of its document.
     """
@@ -68,7 +67,7 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
     if not sound:
         return
     made = embedding_model(settings).embed([one.label.question for one in sound], query=True)
-    found = _nearest(made.vectors, [one.tenant for one in sound], evidence)
+    found = _nearest(made.vectors, sound, evidence)
     for i, (one, hits) in enumerate(zip(sound, found, strict=True)):
         unit = one.label.question_id
         if i in made.refused or not made.vectors[i].any():
@@ -77,7 +76,7 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
             continue
         gains = [float(hit.chunk_id in one.relevant) for hit in hits]
         rows.value("domain_ndcg", one.document_id, ndcg(gains, [1.0] * len(one.relevant), RANKS), unit_id=unit)
-        _retrieved(rows, one, hits[:READ])
+        _retrieved(rows, one, hits[: len(one.relevant)])
 
 
 def _retrieved(rows: MetricRows, one: _Asked, hits: Sequence[_Hit]) -> None:
@@ -154,8 +153,11 @@ def _wanted(
         yield from zip(part.column("document_id").to_pylist(), part.column(column).to_pylist(), strict=True)
 
 
-def _nearest(questions: NDArray[np.float32], tenants: Sequence[str], evidence: CorpusEvidence) -> list[list[_Hit]]:
-    """The first `RANKS` chunks of each question's tenant by cosine, equal ones by chunk id; from one pass over all."""
+def _nearest(questions: NDArray[np.float32], asked: Sequence[_Asked], evidence: CorpusEvidence) -> list[list[_Hit]]:
+    """The first chunks of each question's tenant by cosine, equal ones by chunk id; from one pass over all vectors.
+
+    `RANKS` of them, or as many as are relevant where these are more.
+    """
     owner = dict(
         zip(
             evidence.documents.column("document_id").to_pylist(),
@@ -165,7 +167,8 @@ def _nearest(questions: NDArray[np.float32], tenants: Sequence[str], evidence: C
     )
     places: dict[str, _Hit] = {}
     best: list[list[tuple[float, str]]] = [[] for _ in questions]
-    asking = np.array(tenants, dtype=object)
+    asking = np.array([one.tenant for one in asked], dtype=object)
+    depth = [max(RANKS, len(one.relevant)) for one in asked]
     for table in evidence.outputs(StageName.EMBED):
         for document_id, embeddings in zip(
             table.column("document_id").to_pylist(), _lists(table.column("embeddings")), strict=True
@@ -178,9 +181,9 @@ def _nearest(questions: NDArray[np.float32], tenants: Sequence[str], evidence: C
             matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(ids), -1)
             scores = questions[mine] @ matrix.T
             for question, row in zip(mine.tolist(), scores, strict=True):
-                near = np.argsort(-row, kind="stable")[:RANKS]
+                near = np.argsort(-row, kind="stable")[: depth[question]]
                 merged = [*best[question], *((-float(row[i]), ids[i]) for i in near)]
-                best[question] = sorted(merged)[:RANKS]
+                best[question] = sorted(merged)[: depth[question]]
     wanted = {chunk_id for hits in best for _, chunk_id in hits}
     for table in evidence.outputs(StageName.CHUNK):
         for document_id, chunks in zip(
