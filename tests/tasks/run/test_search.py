@@ -17,7 +17,7 @@ from tests.engine import run_engine
 TEXTS = {
     "open/ferry.md": "# Ferry\n\nThe ferry to the island leaves at seven in the morning from the north pier.\n",
     "open/bread.md": "# Bakery\n\nBread is baked at five and sold until noon, part number QX-5518 is the oven.\n",
-    "staff/keys.md": "# Where the doors are locked\n\nThe key of the ferry office hangs behind the blue door on the pier.\n",
+    "staff/keys.md": "# Where the doors are locked\n\nThe key of the ferry office hangs behind the blue door.\n",
     "other/ferry.md": "# Rival ferry\n\nAnother ferry leaves the south pier at eight in the evening on Sundays.\n",
 }
 
