@@ -244,10 +244,13 @@ CHUNK_ITEM = pa.struct(
         _required("element_ids", pa.list_(pa.int32())),
         _required("tokens", pa.int32()),
         _required("text_sha", pa.string()),
+        pa.field("context", pa.string()),
     ]
 )
-"""[start, end) is in clean text. `text` is what is embedded and indexed: redacted, with `prefix_length` leading code
-points of repeated context (a table's header rows). `tokens` counts `text` by the embedding model's own tokenizer."""
+"""[start, end) is in clean text. `text` is what is indexed: redacted, with `prefix_length` leading code points that are
+repeated (a table's header rows). `context` is what the model reads before `text` (the document's title, the headings
+above), with the line end between the two; null where there is none. `tokens` counts both by the embedding model's own
+tokenizer."""
 
 DROPPED_SPAN = pa.struct(
     [_required("start", pa.int32()), _required("end", pa.int32()), _required("reason", pa.string())]
@@ -315,8 +318,11 @@ EMBED = pa.schema(
         _required("model_version", pa.string()),
         _required("dimension", pa.int32()),
         _required("embeddings", pa.list_(EMBEDDING)),
+        pa.field("token_vectors", pa.list_(pa.list_(pa.float32()))),
     ]
 )
+"""`token_vectors` is parallel to `embeddings`: a chunk's token vectors, one after the other; null where they were not
+asked for."""
 
 INDEX = pa.schema(
     [
@@ -344,6 +350,9 @@ INDEX_ROWS = pa.schema(
         _required("uri", pa.string()),
         _required("tenant", pa.string()),
         _required("groups", pa.list_(pa.string())),
+        pa.field("doc_class", pa.string()),
+        pa.field("context", pa.string()),
+        pa.field("token_vectors", pa.list_(pa.float32())),
     ]
 )
 """A row of the index, less its `vector` column (fixed_size_list<float32>[dimension]), added when the table is made."""

@@ -8,7 +8,7 @@ from one document to one row.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -138,6 +138,27 @@ class Evidence:
     raw: RawBytes
 
 
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """Which rows a search may find; what is not given does not restrict. It is applied before the search.
+
+    `groups` are those that the asker belongs to: rows whose document names groups are found by members of one of them
+    only, rows whose document names none by all of the tenant. Null asks without regard to groups; an empty tuple is an
+    asker who belongs to none. A row without a date of publication is outside of every range of dates.
+    """
+
+    tenant: str | None = None
+    groups: tuple[str, ...] | None = None
+    doc_classes: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    published_from: date | None = None
+    published_to: date | None = None
+    uri_prefix: str | None = None
+
+
+EVERYTHING = SearchFilter()
+
+
 class IndexView(Protocol):
     """Read access to one generation of the index."""
 
@@ -148,12 +169,17 @@ class IndexView(Protocol):
         """Stored rows, streamed, read from the index itself; all documents where none are named."""
 
     def search_vector(
-        self, vector: Sequence[float], k: int, *, exact: bool, tenant: str | None = None
+        self, vector: Sequence[float], k: int, *, exact: bool, where: SearchFilter = EVERYTHING
     ) -> list[tuple[str, float]]:
-        """(chunk id, score) best first; `exact` scans all rows; `tenant` filters before the search."""
+        """(chunk id, score) best first; `exact` scans all rows."""
 
-    def search_text(self, query: str, k: int, *, tenant: str | None = None) -> list[tuple[str, float]]:
+    def search_text(self, query: str, k: int, *, where: SearchFilter = EVERYTHING) -> list[tuple[str, float]]:
         """(chunk id, score) of the keyword search, best first."""
+
+    def search_tokens(
+        self, vectors: Sequence[Sequence[float]], k: int, *, where: SearchFilter = EVERYTHING
+    ) -> list[tuple[str, float]]:
+        """(chunk id, score) by late interaction, best first: every row that has token vectors is scored."""
 
     def indexed_vectors(self) -> int:
         """Rows that the approximate index covers; 0 where there is none."""

@@ -12,7 +12,7 @@ from flows.launch import open_context
 from schemas.names import StageName
 from schemas.stages import STAGE_OUTPUTS
 from schemas.verdict import Verdict
-from tasks.embed.models import embedding_model
+from tasks.embedding.models import embedding_model
 from tasks.index.search import LanceView
 from tasks.lake.files import read_table
 from tasks.lake.layout import Lake
@@ -68,8 +68,8 @@ class EngineRun:
         if by == "keyword":
             hits = self.live.search_text(query, k)
         else:
-            model = embedding_model(self.session.context.configuration.stages.embed.model)
-            hits = self.live.search_vector(model.embed([query])[0][0].tolist(), k, exact=True)
+            model = embedding_model(self.session.context.configuration.stages.embed)
+            hits = self.live.search_vector(model.embed([query], query=True).vectors[0].tolist(), k, exact=True)
         return [self.live_rows[chunk_id] for chunk_id, _ in hits]
 
 

@@ -6,7 +6,7 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, inspection, runs
+from flows.cli import administration, corpora, inspection, runs, search
 from tasks.errors import ConfigurationError, CorpusgateError
 
 EXIT_WRONG_USAGE = 2
@@ -24,6 +24,7 @@ app = typer.Typer(
 runs.add_to(app)
 corpora.add_to(app)
 inspection.add_to(app)
+search.add_to(app)
 administration.add_to(app)
 
 

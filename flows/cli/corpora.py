@@ -59,7 +59,9 @@ def schema() -> None:
 
 @gold.command("import")
 def import_labels(
-    data_format: Annotated[str, typer.Argument(metavar="FORMAT", help="icdar2013, article-extraction-benchmark")],
+    data_format: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="icdar2013, article-extraction-benchmark, chroma-chunking-eval")
+    ],
     source: Annotated[Path, typer.Argument(help="The folder of the data set.")],
     target: Annotated[Path, typer.Argument(help="The folder to write the gold set (and pages, if any) to.")],
 ) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from schemas.names import MetricStatus, StageName, TextSource
 from tasks.chunk.cuts import HEADLINE, structure_cuts
-from tasks.chunk.evidence import evidence_fit, length, union
+from tasks.chunk.evidence import evidence_fit
 from tasks.chunk.settings import ChunkSettings
 from tasks.documents.attribution import VERIFIED, Attribution, Passage
 from tasks.documents.cage import Cage, Job, JobResult
@@ -18,6 +18,7 @@ from tasks.documents.quotes import locate
 from tasks.documents.raw_text import PARSERS_READ_BY
 from tasks.gold.kinds import QuestionsLabel
 from tasks.gold.labels import Labels
+from tasks.metrics.intervals import length, union
 from tasks.metrics.rows import MetricRows
 from tasks.stage import Evidence
 

@@ -1,53 +1,62 @@
 """Packs the elements of a section into ranges of redacted text that stay within a token budget."""
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tasks.chunk.breaks import before_combining, break_levels, nearest_allowed
+from tasks.chunk.ranges import Range
 from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.structure import Piece, trim
-from tasks.documents.wordllama import count_tokens, token_starts
+from tasks.chunk.tables import table_header
+from tasks.chunk.windows import windows
+from tasks.embedding.model import Tokenizer
 
 _SEPARATOR_TOKENS = 2
 _WHOLE = ("list_item", "formula")
 """Kinds that are cut only where they alone are over the budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """[start, end) of redacted text that makes a chunk, and the header rows repeated before it."""
-
-    start: int
-    end: int
-    prefix: str = ""
-
-
 class Packer:
-    """Cuts the sections of one document.
+    """Cuts the groups of one document: sections, pages, or whatever else the strategy keeps apart.
 
     Tokens are counted once per element, and the sums serve as an estimate; the finished texts are counted exactly,
-    and a section with one over the limit is packed again with a budget smaller by the excess.
+    and a group with one over the limit is packed again with a budget smaller by the excess. `context_of` gives the
+    context that is read before a range of the n-th group.
     """
 
-    def __init__(self, text: str, forbidden: Sequence[tuple[int, int]], settings: ChunkSettings) -> None:
+    def __init__(
+        self,
+        text: str,
+        forbidden: Sequence[tuple[int, int]],
+        settings: ChunkSettings,
+        counter: Tokenizer,
+        context_of: Callable[[int, Range], str],
+    ) -> None:
         self._text = text
         self._forbidden = forbidden
         self._settings = settings
+        self._counter = counter
+        self._context_of = context_of
+        self._added = counter.count([""])[0]
+        self._places: dict[Piece, tuple[list[int], list[int]]] = {}
 
     def pack(self, groups: Sequence[Sequence[Piece]]) -> list[tuple[list[Range], list[int]]]:
-        """For each section its ranges in order, and the exact token count of each range's text."""
-        sizes = iter(count_tokens([self._text[p.start : p.end] for group in groups for p in group]))
-        sized = [[(piece, next(sizes)) for piece in group] for group in groups]
-        budgets = [self._settings.max_tokens] * len(groups)
+        """For each group its ranges in order, and the exact token count of each range's context and text."""
+        sizes = iter(self._counter.count([self._text[p.start : p.end] for group in groups for p in group]))
+        sized = [[(piece, next(sizes) - self._added) for piece in group] for group in groups]
+        contexts = [
+            self._context_of(i, Range(group[0].start, group[-1].end)) if group else "" for i, group in enumerate(groups)
+        ]
+        budgets = [max(1, self._settings.max_tokens - size) for size in self._counter.count(contexts)]
         packed: list[list[Range]] = [[] for _ in groups]
         counts: list[list[int]] = [[] for _ in groups]
         waiting = list(range(len(groups)))
         while waiting:
             for i in waiting:
-                packed[i] = self._overlapped(self._ranges(sized[i], budgets[i]), sized[i])
-            exact = iter(count_tokens([self.chunk_text(r) for i in waiting for r in packed[i]]))
+                packed[i] = self._cut(sized[i], budgets[i])
+            texts = [self._context_of(i, r) + self.chunk_text(r) for i in waiting for r in packed[i]]
+            exact = iter(self._counter.count(texts))
             again = []
             for i in waiting:
                 counts[i] = [next(exact) for _ in packed[i]]
@@ -58,6 +67,13 @@ class Packer:
                     again.append(i)
             waiting = again
         return list(zip(packed, counts, strict=True))
+
+    def _cut(self, sized: Sequence[tuple[Piece, int]], budget: int) -> list[Range]:
+        if self._settings.strategy == "fixed":
+            return windows(
+                self._text, [piece for piece, _ in sized], self._forbidden, self._settings, self._counter, budget
+            )
+        return self._overlapped(self._ranges(sized, budget), sized)
 
     def _is_one_span(self, made: Range) -> bool:
         return any(start <= made.start and made.end <= end for start, end in self._forbidden)
@@ -82,7 +98,7 @@ class Packer:
                     done.append(current)
                 current, used = Range(piece.start, piece.end), tokens
             else:
-                cut = _Cutter(self._text, piece, self._forbidden, self._settings)
+                cut = _Cutter(self._text, piece, self._forbidden, self._settings, self._counter)
                 first_room = budget - joined
                 for start, end, prefix, size in cut.parts(first_room, budget, small):
                     if current is not None and start == piece.start and size <= first_room:
@@ -108,31 +124,42 @@ class Packer:
 
     def _overlap_start(self, before: Range, this: Range, sized: Sequence[tuple[Piece, int]], wanted: int) -> int:
         """The first element, sentence, row or line start (else word) in the last `wanted` tokens before `this`."""
-        starts = token_starts(self._text[before.start : this.start])
+        starts = self._counter.starts(self._text[before.start : this.start])
         earliest = before.start + (int(starts[-wanted]) if len(starts) > wanted else 0)
-        good: list[int] = []
-        words: list[int] = []
-        for piece, _ in sized:
-            if piece.end > earliest and piece.start < this.start:
-                levels = break_levels(self._text, piece, self._forbidden)
-                good += [piece.start, *levels[0]]
-                if piece.kind not in ("table", "code", *_WHOLE):
-                    words += levels[2]
-        for candidates in (good, words):
-            usable = [position for position in candidates if earliest <= position < this.start]
-            if usable:
-                return min(usable)
+        near = [piece for piece, _ in sized if piece.end > earliest and piece.start < this.start]
+        places = [self._overlap_places(piece) for piece in near]
+        for level in (0, 1):
+            first = [
+                lists[level][i] for lists in places if (i := bisect_left(lists[level], earliest)) < len(lists[level])
+            ]
+            if first and min(first) < this.start:
+                return min(first)
         return this.start
+
+    def _overlap_places(self, piece: Piece) -> tuple[list[int], list[int]]:
+        """Where an overlap may begin in an element: its start and its best breaks, and at its spaces, ascending."""
+        if piece not in self._places:
+            levels = break_levels(self._text, piece, self._forbidden)
+            words = [] if piece.kind in ("table", "code", *_WHOLE) else levels[2]
+            self._places[piece] = [piece.start, *levels[0]], words
+        return self._places[piece]
 
 
 class _Cutter:
     """Cuts one element into parts within a budget."""
 
-    def __init__(self, text: str, piece: Piece, forbidden: Sequence[tuple[int, int]], settings: ChunkSettings) -> None:
+    def __init__(
+        self,
+        text: str,
+        piece: Piece,
+        forbidden: Sequence[tuple[int, int]],
+        settings: ChunkSettings,
+        counter: Tokenizer,
+    ) -> None:
         self._text = text
         self._piece = piece
         self._forbidden = forbidden
-        self._starts = token_starts(text[piece.start : piece.end]) + piece.start
+        self._starts = counter.starts(text[piece.start : piece.end]) + piece.start
         self._levels = break_levels(text, piece, forbidden)
         self._prefix, self._prefix_tokens = self._header(settings)
 
@@ -185,31 +212,9 @@ class _Cutter:
 
     def _header(self, settings: ChunkSettings) -> tuple[str, int]:
         """The header rows to repeat, and their tokens; none where they would take more than half a chunk."""
-        piece = self._piece
-        if piece.kind != "table":
-            return "", 0
-        rows = marked_header_rows(piece.html or "") or settings.table_header_rows
-        row_starts = self._levels[0]
-        if not rows or len(row_starts) < rows:
-            return "", 0
-        end = row_starts[rows - 1]
-        prefix = self._text[piece.start : end]
-        tokens = self._tokens(piece.start, end)
+        header = table_header(self._text, self._piece, self._levels[0], settings)
+        tokens = self._tokens(self._piece.start, self._piece.start + len(header))
         if tokens > settings.max_tokens // 2:
             return "", 0
-        self._levels[0] = row_starts[rows:]
-        return prefix, tokens
-
-
-def marked_header_rows(html: str) -> int:
-    """How many leading rows of a table hold header cells only.
-
-    >>> marked_header_rows("<table><tr><th>a</th></tr><tr><th>b</th><td>1</td></tr></table>")
-    1
-    """
-    rows = 0
-    for row in html.split("<tr")[1:]:
-        if "<td" in row or "<th" not in row:
-            break
-        rows += 1
-    return rows
+        self._levels[0] = [start for start in self._levels[0] if start > self._piece.start + len(header)]
+        return header, tokens

@@ -1,18 +1,24 @@
-"""Chunk: cuts a document's redacted text by its structure, within a token budget."""
+"""Chunk: cuts a document's redacted text by the strategy chosen, within a token budget."""
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from schemas.names import StageName
 from schemas.stages import CHUNK
+from tasks.chunk.context import ContextualHeader
 from tasks.chunk.evaluator import evaluate
 from tasks.chunk.packing import Packer
+from tasks.chunk.ranges import Range
 from tasks.chunk.settings import ChunkSettings
-from tasks.chunk.structure import Piece, SectionIds, kept_pieces, sections
-from tasks.documents import wordllama
+from tasks.chunk.strategies import common_headings, groups
+from tasks.chunk.structure import Piece, SectionIds, kept_pieces
 from tasks.documents.offsets import RedactionMap
+from tasks.documents.titles import choose_title
+from tasks.embedding.models import embedding_model
+from tasks.embedding.settings import EmbeddingSettings
+from tasks.embedding.tokenizers import DEFAULT_TOKENIZER, tokenizer
 from tasks.errors import DocumentError
 from tasks.stage import Batch, DocumentRow, Resources, Stage, StageOutput, StageRows, documents_loop
 
@@ -51,30 +57,43 @@ def chunk_document(
         )
     offsets = RedactionMap(redacted["spans"])
     pieces = kept_pieces(parsed["elements"], normalized["elements"], text, offsets)
-    by_id = {piece.element_id: piece for piece in pieces}
     titles = {p.element_id: " ".join(text[p.start : p.end].split()) for p in pieces if p.kind == "heading"}
     forbidden = [(span["redacted_start"], span["redacted_end"]) for span in redacted["spans"]]
-    grouped = sections(pieces)
-    packer = Packer(text, forbidden, settings)
+    counter = tokenizer(settings.tokenizer or DEFAULT_TOKENIZER)
+    header = ContextualHeader(_title(redacted, pieces, titles), counter, settings)
+    grouped = groups(pieces, text, forbidden, settings, counter)
+
+    def inside(made: Range) -> Sequence[Piece]:
+        return pieces[bisect_right(ends, made.start) : bisect_left(starts, made.end)]
+
+    def headings(group: int, made: Range) -> tuple[int, ...]:
+        settled = grouped[group].headings
+        return common_headings(inside(made)) if settled is None else settled
+
+    def context(group: int, made: Range) -> str:
+        return header.of([titles[h] for h in headings(group, made)])
+
+    starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
+    packer = Packer(text, forbidden, settings, counter, context)
     ids = SectionIds(document_id, titles)
     chunks: list[dict[str, Any]] = []
-    for section, (ranges, counts) in zip(grouped, packer.pack([s.pieces for s in grouped]), strict=True):
+    for i, (ranges, counts) in enumerate(packer.pack([group.pieces for group in grouped])):
         for made, tokens in zip(ranges, counts, strict=True):
-            inside = [p for p in section.pieces if p.start < made.end and made.start < p.end]
-            chunk_text = packer.chunk_text(made)
+            chunk_text, above = packer.chunk_text(made), headings(i, made)
             chunks.append(
                 {
-                    "chunk_id": ids.next_id(section.headings),
+                    "chunk_id": ids.next_id(above),
                     "ordinal": len(chunks),
                     "start": offsets.to_clean(made.start),
                     "end": offsets.to_clean(made.end, end=True),
                     "text": chunk_text,
                     "prefix_length": len(made.prefix),
-                    "section_path": [titles[by_id[h].element_id] for h in section.headings],
-                    **_where(inside),
-                    "element_ids": [p.element_id for p in inside],
+                    "section_path": [titles[heading] for heading in above],
+                    **_where(inside(made)),
+                    "element_ids": [p.element_id for p in inside(made)],
                     "tokens": tokens,
                     "text_sha": hashlib.sha256(chunk_text.encode()).hexdigest(),
+                    "context": context(i, made) or None,
                 }
             )
     return {"chunks": chunks, "dropped": _separators(clean, chunks)}
@@ -99,9 +118,19 @@ def _separators(clean: str, chunks: Sequence[Mapping[str, Any]]) -> list[dict[st
     return gaps
 
 
+def _title(redacted: Mapping[str, Any], pieces: Sequence[Piece], titles: Mapping[int, str]) -> str | None:
+    """As the metadata stage chooses it: the declared title, if it is sensible, else the first heading; redacted."""
+    declared = next((field["value"] for field in redacted["fields"] if field["name"] == "title"), None)
+    return choose_title(declared, next((titles[p.element_id] for p in pieces if p.kind == "heading"), None))
+
+
 def fingerprint(settings: ChunkSettings) -> Mapping[str, str]:
-    """What shapes the output beside settings: the tokenizer's code and its file."""
-    return {"tokenizers": version("tokenizers"), "wordllama-tokenizer": wordllama.tokenizer_sha()}
+    """What shapes the output beside settings: the tokenizer's code and its file, the model that compares sentences."""
+    counter = tokenizer(settings.tokenizer or DEFAULT_TOKENIZER)
+    if settings.strategy != "semantic":
+        return counter.fingerprint
+    model = embedding_model(EmbeddingSettings(model=settings.semantic_model))
+    return {**counter.fingerprint, "semantic": f"{model.name}@{model.version}"}
 
 
 STAGE = Stage(

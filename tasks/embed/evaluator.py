@@ -5,9 +5,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.names import StageName
+from tasks.embed.questions import domain_ranking
 from tasks.embed.settings import EmbedSettings
 from tasks.metrics.rows import MetricRows
-from tasks.stage import Evidence
+from tasks.stage import CorpusEvidence, Evidence
 
 NORM_TOLERANCE = 1e-3
 
@@ -27,6 +28,13 @@ def evaluate(evidence: Evidence, settings: EmbedSettings) -> pa.Table:
         rows.ratio("coverage", document_id, sum(chunk_id in good for chunk_id in wanted), len(wanted))
         truncated = pc.struct_field(embeddings, "truncated").to_numpy(zero_copy_only=False)
         rows.ratio("truncated_rate", document_id, int(truncated.sum()), len(wanted))
+    return rows.table()
+
+
+def facts(evidence: CorpusEvidence, settings: EmbedSettings) -> pa.Table:
+    """What needs all chunks: how high those that answer the corpus's own questions stand."""
+    rows = MetricRows(StageName.EMBED)
+    domain_ranking(rows, evidence, settings)
     return rows.table()
 
 

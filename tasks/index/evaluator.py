@@ -4,8 +4,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.names import MetricStatus, StageName
+from tasks.index.access import access_violations
 from tasks.index.freshness import freshness
-from tasks.index.probes import access_violations, ann_recall, deleted_still_found
+from tasks.index.probes import ann_recall, deleted_still_found
 from tasks.index.reconciliation import expected_keys, reconcile, take_inventory
 from tasks.index.settings import IndexSettings
 from tasks.metrics.rows import MetricRows
@@ -19,6 +20,7 @@ _FROM_THE_INDEX = (
     "deleted_still_found",
     "access_violations",
 )
+_VERSIONS = {"access_violations": 2}
 
 
 def evaluate(evidence: Evidence, settings: IndexSettings) -> pa.Table:
@@ -40,11 +42,11 @@ def facts(evidence: CorpusEvidence, settings: IndexSettings) -> pa.Table:
     view = evidence.index
     if view is None:
         for metric in _FROM_THE_INDEX:
-            rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE)
+            rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, version=_VERSIONS.get(metric, 1))
         freshness(rows, evidence.documents, (), evidence.started)
         return rows.table()
     inventory = take_inventory(
-        view, seed=settings.probe_seed, probes=settings.ann_probes, tenant_probes=settings.access_probes
+        view, seed=settings.probe_seed, probes=settings.ann_probes, scope_probes=settings.access_probes
     )
     reconcile(rows, evidence, inventory, expected_keys(evidence.locations))
     ann_recall(rows, view, inventory)

@@ -1,19 +1,16 @@
-"""Probing the index: does approximate search find what exact search finds, and nothing that it must not?"""
+"""Probing the index: does approximate search find what exact search finds, and nothing that was deleted?"""
 
 from collections.abc import Iterable
-from itertools import permutations
 from random import Random
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from schemas.names import Cohort, MetricStatus
 from tasks.index.reconciliation import Inventory
 from tasks.index.settings import IndexSettings
 from tasks.metrics.rows import MetricRows
-from tasks.stage import CorpusEvidence, IndexView
+from tasks.stage import EVERYTHING, CorpusEvidence, IndexView, SearchFilter
 
 RECALL_AT = 10
 """The k of `ann_recall_at_k`."""
@@ -29,7 +26,7 @@ def ann_recall(rows: MetricRows, view: IndexView, inventory: Inventory) -> None:
     if view.indexed_vectors() < inventory.rows or inventory.rows <= RECALL_AT:
         rows.without_value("ann_recall_at_k", None, MetricStatus.NOT_APPLICABLE)
         return
-    probes = _stored(view, inventory.probes, ["vector"])
+    probes = stored_rows(view, inventory.probes, ["vector"])
     matrix = np.array([probe["vector"] for probe in probes], np.float32)
     exact = _nearest(view, matrix, RECALL_AT + 1)
     for probe, (ids, scores) in zip(probes, exact, strict=True):
@@ -68,70 +65,20 @@ def deleted_still_found(
         found = [document_id in inventory.documents]
         if document_id in known:
             gone = {row["chunk_id"] for row in known[document_id]}
-            found += [bool(gone & answer) for answer in _answers(view, known[document_id][0], None)]
+            found += [bool(gone & answer) for answer in answers(view, known[document_id][0], EVERYTHING)]
         rows.ratio("deleted_still_found", document_id, float(sum(found)), float(len(found)))
 
 
-def access_violations(
-    rows: MetricRows, evidence: CorpusEvidence, view: IndexView, inventory: Inventory, settings: IndexSettings
-) -> None:
-    """Writes `access_violations`: searches under one tenant for what another has, that return a foreign document.
-
-    Whose a document is, the plan says, not the stored row: a row stored under a wrong tenant is a violation too.
-    """
-    owner = dict(
-        zip(
-            evidence.documents.column("document_id").to_pylist(),
-            evidence.documents.column("tenant").to_pylist(),
-            strict=True,
-        )
-    )
-    owned: dict[str, list[tuple[str, str]]] = {}
-    for stored_tenant, probes in inventory.tenant_probes.items():
-        for chunk_id, document_id in probes:
-            owned.setdefault(owner.get(document_id, stored_tenant), []).append((chunk_id, document_id))
-    tenants = sorted(set(owned) | set(inventory.tenant_probes))
-    if len(tenants) < 2:
-        rows.without_value("access_violations", None, MetricStatus.NOT_APPLICABLE)
-        return
-    pairs = [(asking, other) for asking, other in permutations(tenants, 2) if other in owned]
-    pairs = Random(settings.probe_seed).sample(pairs, min(len(pairs), settings.access_pairs))  # noqa: S311
-    wanted = sorted({probe for _, other in pairs for probe in owned[other][: settings.access_probes]})
-    texts = {(row["chunk_id"], row["document_id"]): row for row in _stored(view, wanted, ["title", "text", "vector"])}
-    answers: dict[str, list[set[str]]] = {}
-    for asking, other in pairs:
-        for probe in owned[other][: settings.access_probes]:
-            answers.setdefault(asking, []).extend(_answers(view, texts[probe], asking))
-    foreign = _foreign_chunks(view, {i for sets in answers.values() for found in sets for i in found}, owner)
-    total = [
-        (asking, sum(any(asking not in foreign.get(i, {asking}) for i in found) for found in sets), len(sets))
-        for asking, sets in sorted(answers.items())
-    ]
-    for asking, violations, probes_made in total:
-        rows.ratio("access_violations", None, float(violations), float(probes_made), slice_of=("asking_tenant", asking))
-    rows.ratio("access_violations", None, float(sum(v for _, v, _ in total)), float(sum(n for _, _, n in total)))
-
-
-def _answers(view: IndexView, row: dict[str, Any], tenant: str | None) -> list[set[str]]:
+def answers(view: IndexView, row: dict[str, Any], where: SearchFilter) -> list[set[str]]:
     """Chunk ids that the keyword search and the vector search give for a row's own words and vector."""
     query = " ".join([row["title"] or "", *row["text"].split()[:_PROBE_WORDS]])
     return [
-        {chunk_id for chunk_id, _ in view.search_text(query, RECALL_AT, tenant=tenant)},
-        {chunk_id for chunk_id, _ in view.search_vector(row["vector"], RECALL_AT, exact=False, tenant=tenant)},
+        {chunk_id for chunk_id, _ in view.search_text(query, RECALL_AT, where=where)},
+        {chunk_id for chunk_id, _ in view.search_vector(row["vector"], RECALL_AT, exact=False, where=where)},
     ]
 
 
-def _foreign_chunks(view: IndexView, chunk_ids: set[str], owner: dict[str, str]) -> dict[str, set[str]]:
-    """The tenants that own these chunks: by the plan, and as stored where the plan does not know the document."""
-    found: dict[str, set[str]] = {}
-    for table in view.rows(["chunk_id", "document_id", "tenant"]):
-        hits = table.filter(pc.is_in(table.column("chunk_id"), pa.array(sorted(chunk_ids), pa.string())))
-        for row in hits.to_pylist():
-            found.setdefault(row["chunk_id"], set()).add(owner.get(row["document_id"], row["tenant"]))
-    return found
-
-
-def _stored(view: IndexView, probes: Iterable[tuple[str, str]], columns: list[str]) -> list[dict[str, Any]]:
+def stored_rows(view: IndexView, probes: Iterable[tuple[str, str]], columns: list[str]) -> list[dict[str, Any]]:
     """The stored rows of these (chunk id, document id), sorted by both."""
     wanted = set(probes)
     found = {}

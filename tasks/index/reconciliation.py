@@ -58,16 +58,16 @@ class Inventory:
     rows: int = 0
     probes: list[tuple[str, str]] = field(default_factory=list)
     """(chunk id, document id) from the whole index."""
-    tenant_probes: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """The same for each stored tenant."""
+    scope_probes: dict[tuple[str, tuple[str, ...]], list[tuple[str, str]]] = field(default_factory=dict)
+    """The same for each stored tenant with each set of groups, sorted."""
 
 
-def take_inventory(view: IndexView, *, seed: int, probes: int, tenant_probes: int) -> Inventory:
+def take_inventory(view: IndexView, *, seed: int, probes: int, scope_probes: int) -> Inventory:
     """Reads every row once; memory grows with documents and not with rows."""
     made = Inventory()
     digest, current = RowsDigest(), None
     sampled = _Least(probes)
-    per_tenant: dict[str, _Least] = {}
+    per_scope: dict[tuple[str, tuple[str, ...]], _Least] = {}
     columns = ["chunk_id", "document_id", "index_key", "text_sha", "tenant", "groups"]
     for chunk_id, document_id, index_key, text_sha, tenant, groups in _tuples(view, columns):
         made.rows += 1
@@ -82,9 +82,10 @@ def take_inventory(view: IndexView, *, seed: int, probes: int, tenant_probes: in
             known.index_key = "several"
         order = hashlib.blake2b(f"{seed} {chunk_id}".encode(), digest_size=8).digest()
         sampled.offer(order, chunk_id, document_id)
-        per_tenant.setdefault(tenant, _Least(tenant_probes)).offer(order, chunk_id, document_id)
+        scope = tenant, tuple(sorted(groups))
+        per_scope.setdefault(scope, _Least(scope_probes)).offer(order, chunk_id, document_id)
     made.probes = sampled.chosen()
-    made.tenant_probes = {tenant: least.chosen() for tenant, least in sorted(per_tenant.items())}
+    made.scope_probes = {scope: least.chosen() for scope, least in sorted(per_scope.items())}
     return made
 
 

@@ -1,15 +1,22 @@
 """Reading one generation: rows, vector search, keyword search. The access filter always comes before the search."""
 
+import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from tasks.errors import RunError
 from tasks.index.settings import IndexSettings
+from tasks.metrics.late_interaction import max_similarity
+from tasks.stage import EVERYTHING, SearchFilter
 
 VECTOR_INDEX = "vector_idx"
 TEXT_INDEX = "text_idx"
 _IDS_PER_FILTER = 5_000
+_ROWS_AT_ONCE = 256
+"""Rows whose token vectors are read at once: a few hundred kilobytes each."""
 
 
 class LanceView:
@@ -35,7 +42,7 @@ class LanceView:
                     yield pa.Table.from_batches([batch])
 
     def search_vector(
-        self, vector: Sequence[float], k: int, *, exact: bool, tenant: str | None = None
+        self, vector: Sequence[float], k: int, *, exact: bool, where: SearchFilter = EVERYTHING
     ) -> list[tuple[str, float]]:
         """(chunk id, cosine similarity), best first, equal ones by chunk id.
 
@@ -55,11 +62,11 @@ class LanceView:
                 "refine_factor": self._settings.ann_refine,
             }
         found = self._dataset.scanner(
-            columns=["chunk_id", "_distance"], nearest=nearest, filter=_scope(tenant), prefilter=True
+            columns=["chunk_id", "_distance"], nearest=nearest, filter=self._predicate(where), prefilter=True
         ).to_table()
         return _ranked(found.column("chunk_id").to_pylist(), [1 - d for d in found.column("_distance").to_pylist()])
 
-    def search_text(self, query: str, k: int, *, tenant: str | None = None) -> list[tuple[str, float]]:
+    def search_text(self, query: str, k: int, *, where: SearchFilter = EVERYTHING) -> list[tuple[str, float]]:
         """(chunk id, BM25 score), best first, equal ones by chunk id.
 
         Words count whole: no stemming, no stop words; case and accents are folded; scripts without spaces are
@@ -70,13 +77,87 @@ class LanceView:
         if wanted is None:
             return []
         found = self._dataset.scanner(
-            columns=["chunk_id", "_score"], full_text_query=wanted, limit=k, filter=_scope(tenant), prefilter=True
+            columns=["chunk_id", "_score"],
+            full_text_query=wanted,
+            limit=k,
+            filter=self._predicate(where),
+            prefilter=True,
         ).to_table()
         return _ranked(found.column("chunk_id").to_pylist(), found.column("_score").to_pylist())
+
+    def search_tokens(
+        self, vectors: Sequence[Sequence[float]], k: int, *, where: SearchFilter = EVERYTHING
+    ) -> list[tuple[str, float]]:
+        """(chunk id, score) by late interaction, best first, equal ones by chunk id. Every row is scored.
+
+        The score is the mean, over the question's token `vectors` (shape (n, dimension), unit norm), of the largest
+        cosine with any token of the chunk: -1 to 1. Rows without token vectors are not found.
+
+        Raises:
+            RunError: the generation was built without token vectors.
+        """
+        if not len(vectors):
+            return []
+        query = np.asarray(vectors, np.float32)
+        best: list[tuple[float, str]] = []
+        seen = 0
+        self._columns(["token_vectors"])
+        batches = self._dataset.to_batches(
+            columns=["chunk_id", "token_vectors"], filter=self._predicate(where), batch_size=_ROWS_AT_ONCE
+        )
+        for batch in batches:
+            rows = batch.filter(batch.column("token_vectors").is_valid())
+            scores = max_similarity(query, rows.column("token_vectors"))
+            seen += rows.num_rows
+            hits = zip(scores.tolist(), rows.column("chunk_id").to_pylist(), strict=True)
+            best = heapq.nsmallest(k, [*best, *((-score, chunk_id) for score, chunk_id in hits)])
+        if not seen and where == EVERYTHING and self.count():
+            raise RunError(
+                "this generation of the index holds no token vectors",
+                remedy="set embed.token_vectors: true and run, or search by vector",
+            )
+        return [(chunk_id, -score) for score, chunk_id in best]
 
     def indexed_vectors(self) -> int:
         """Rows that the approximate index covers; 0 where there is none."""
         return next((d.num_rows_indexed for d in self._dataset.describe_indices() if d.name == VECTOR_INDEX), 0)
+
+    def _predicate(self, where: SearchFilter) -> str | None:
+        if where.doc_classes:
+            self._columns(["doc_class"])
+        return predicate(where)
+
+    def _columns(self, names: Sequence[str]) -> None:
+        missing = [name for name in names if name not in self._dataset.schema.names]
+        if missing:
+            raise RunError(
+                f"this generation of the index was built before it had the column {missing[0]}",
+                remedy="run again: the next candidate has it",
+            )
+
+
+def predicate(where: SearchFilter) -> str | None:
+    """The filter as an SQL predicate; null where nothing is asked for.
+
+    >>> predicate(SearchFilter(tenant="O'Brien", groups=("staff",)))
+    "tenant = 'O''Brien' AND (cardinality(groups) = 0 OR array_has_any(groups, ['staff']))"
+    """
+    parts: list[str] = []
+    if where.tenant is not None:
+        parts.append(f"tenant = {literal(where.tenant)}")
+    if where.groups is not None:
+        member = f" OR array_has_any(groups, [{_list(where.groups)}])" if where.groups else ""
+        parts.append(f"(cardinality(groups) = 0{member})")
+    for column, values in (("doc_class", where.doc_classes), ("language", where.languages)):
+        if values:
+            parts.append(f"{column} IN ({_list(values)})")
+    if where.published_from is not None:
+        parts.append(f"published >= date '{where.published_from.isoformat()}'")
+    if where.published_to is not None:
+        parts.append(f"published <= date '{where.published_to.isoformat()}'")
+    if where.uri_prefix is not None:
+        parts.append(f"starts_with(uri, {literal(where.uri_prefix)})")
+    return " AND ".join(parts) or None
 
 
 def text_query(query: str) -> Any:
@@ -110,11 +191,11 @@ def literal(value: str) -> str:
 def among(column: str, values: Sequence[str]) -> Iterator[str]:
     """SQL predicates that together select the rows whose column holds one of the values."""
     for start in range(0, len(values), _IDS_PER_FILTER):
-        yield f"{column} IN ({', '.join(literal(value) for value in values[start : start + _IDS_PER_FILTER])})"
+        yield f"{column} IN ({_list(values[start : start + _IDS_PER_FILTER])})"
 
 
-def _scope(tenant: str | None) -> str | None:
-    return None if tenant is None else f"tenant = {literal(tenant)}"
+def _list(values: Sequence[str]) -> str:
+    return ", ".join(literal(value) for value in values)
 
 
 def _core(token: str) -> tuple[int, int]:

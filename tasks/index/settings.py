@@ -83,12 +83,12 @@ class IndexSettings(StageSettings):
         ge=1,
         le=100_000,
         json_schema_extra=_BESIDE,
-        description="Most ordered pairs of tenants that are probed for access violations.",
+        description="Most ordered pairs of tenants, and of groups in a tenant, that are probed for access violations.",
     )
     access_probes: int = Field(
         default=4,
         ge=1,
         le=1000,
         json_schema_extra=_BESIDE,
-        description="Stored rows of the other tenant that are searched for, per pair of tenants.",
+        description="Stored rows of the other tenant or group that are searched for, per pair.",
     )

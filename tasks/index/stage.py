@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from schemas.names import StageName
 from schemas.stages import INDEX, INDEX_ROWS
@@ -21,7 +22,7 @@ def run(batch: Batch, settings: IndexSettings, resources: Resources) -> StageOut
 
     A document without chunks is dropped (`no_chunks`); one whose chunks all lack a valid vector fails.
     """
-    positions, _ = _valid_vectors(batch.tables[StageName.EMBED])
+    positions, _, _ = _valid_vectors(batch.tables[StageName.EMBED])
 
     def contribution(document: dict[str, Any], rows: dict[StageName, dict[str, Any]]) -> dict[str, Any] | Drop:
         document_id = document["document_id"]
@@ -57,13 +58,25 @@ def rows_for(batch: Batch, index_keys: Mapping[str, str]) -> pa.Table:
             f"the documents of a batch have vectors of {len(dimensions)} dimensions: {sorted(dimensions)}",
             remedy="embed the whole corpus with one model: run again from the stage embed",
         )
-    positions, vectors = _valid_vectors(batch.tables[StageName.EMBED])
+    embedded = batch.tables[StageName.EMBED]
+    positions, vectors, places = _valid_vectors(embedded)
+    classes = dict(
+        zip(
+            batch.documents.column("document_id").to_pylist(),
+            batch.documents.column("doc_class").to_pylist(),
+            strict=True,
+        )
+    )
     rows: list[dict[str, Any]] = []
     taken: list[int] = []
     chunk_tables = batch.tables[StageName.CHUNK].column("chunks").to_pylist()
     for chunks, metadata in zip(chunk_tables, batch.tables[StageName.METADATA].to_pylist(), strict=True):
         document_id = metadata["document_id"]
-        shared = {"document_id": document_id, "index_key": index_keys[document_id]}
+        shared = {
+            "document_id": document_id,
+            "index_key": index_keys[document_id],
+            "doc_class": classes[document_id],
+        }
         for chunk in chunks:
             position = positions[document_id].get(chunk["chunk_id"])
             if position is not None:
@@ -71,13 +84,29 @@ def rows_for(batch: Batch, index_keys: Mapping[str, str]) -> pa.Table:
                 # Names that both have mean the same, but `document_id`, which is the metadata's.
                 rows.append(chunk | metadata | shared)
     table = pa.Table.from_pylist(rows, schema=INDEX_ROWS)
+    column = INDEX_ROWS.get_field_index("token_vectors")
+    table = table.set_column(column, INDEX_ROWS.field(column), _token_vectors(embedded, places[taken]))
     field = pa.field("vector", pa.list_(pa.float32(), dimensions[0]), nullable=False)
     values = pa.array(vectors[taken].ravel(), pa.float32())
     return table.append_column(field, pa.FixedSizeListArray.from_arrays(values, type=field.type))
 
 
-def _valid_vectors(embed: pa.Table) -> tuple[dict[str, dict[str, int]], np.ndarray[Any, Any]]:
-    """{document: {chunk: row in the matrix}} and the matrix of valid vectors: stated length, finite, not all zero."""
+def _token_vectors(embed: pa.Table, places: NDArray[np.int64]) -> pa.Array:
+    """The token vectors of these embeddings (by place among all of the table); null where none were kept."""
+    lists = embed.column("token_vectors").combine_chunks()
+    if lists.null_count == len(lists):
+        return pa.nulls(len(places), INDEX_ROWS.field("token_vectors").type)
+    if lists.null_count:
+        raise RunError(
+            "some documents of a batch have token vectors and others have none",
+            remedy="a defect: they were embedded under different settings; please report it with this message",
+        )
+    return pc.list_flatten(lists).take(pa.array(places))
+
+
+def _valid_vectors(embed: pa.Table) -> tuple[dict[str, dict[str, int]], NDArray[np.float32], NDArray[np.int64]]:
+    """{document: {chunk: row in the matrix}}, the matrix of valid vectors (stated length, finite, not all zero), and
+    for each row of it the place of its embedding among all of the table."""
     lists = embed.column("embeddings").combine_chunks()
     counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     flat = pc.list_flatten(lists)
@@ -95,7 +124,7 @@ def _valid_vectors(embed: pa.Table) -> tuple[dict[str, dict[str, int]], np.ndarr
     for position, (owner, chunk_id) in enumerate(zip(owners[full], chunk_ids, strict=True)):
         if sound[position]:
             positions[document_ids[owner]][chunk_id] = position
-    return positions, matrix
+    return positions, matrix, np.flatnonzero(full)
 
 
 def _fingerprint(settings: IndexSettings) -> Mapping[str, str]:
@@ -111,9 +140,9 @@ STAGE = Stage(
     settings=IndexSettings,
     run=run,
     fingerprint=_fingerprint,
-    scorer_version=2,
+    scorer_version=3,
     evaluate=evaluate,
-    context=("tenant", "groups"),
+    context=("tenant", "groups", "doc_class"),
     facts=facts,
     reads_index=True,
 )

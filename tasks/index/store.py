@@ -25,7 +25,7 @@ from tasks.index.generations import Candidate, Generation, Generations, Live, Pe
 from tasks.index.search import TEXT_INDEX, VECTOR_INDEX, LanceView, among
 from tasks.index.settings import IndexSettings
 
-TABLE_FORMAT = 1
+TABLE_FORMAT = 2
 """Raised when the columns or the way of indexing text change: the next build then makes a new table."""
 
 _HEAD = "head"

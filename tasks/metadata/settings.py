@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tasks.documents.cage import CageLimits
+from tasks.documents.titles import TitleSource
 from tasks.metadata.entities import EntityType
-from tasks.metadata.titles import TitleSource
 from tasks.stage import StageSettings
 
 AuthorSource: TypeAlias = Literal["meta", "byline", "below_title", "pattern"]

@@ -15,13 +15,13 @@ from schemas.names import StageName
 from schemas.stages import METADATA
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.offsets import RedactionMap
+from tasks.documents.titles import choose_title, title_by
 from tasks.metadata.annotate import annotate
 from tasks.metadata.authors import BYLINE, authors_below, declared_authors, named_authors
 from tasks.metadata.dates import declared_date, stated_date
 from tasks.metadata.entities import installed_models
 from tasks.metadata.evaluator import evaluate
 from tasks.metadata.settings import MetadataSettings
-from tasks.metadata.titles import choose_title, title_by
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, StageRows, documents_loop
 
 _HTML = ("text/html", "application/xhtml+xml")

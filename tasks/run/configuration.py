@@ -66,7 +66,9 @@ class StagesSettings(_Part):
     index: IndexSettings = IndexSettings()
 
     def of(self, name: StageName) -> StageSettings:
-        """The settings of one stage."""
+        """The settings of one stage. Chunks are counted by the embedding model's tokenizer unless another is named."""
+        if name is StageName.CHUNK and self.chunk.tokenizer is None:
+            return self.chunk.model_copy(update={"tokenizer": self.embed.tokenizer})
         found: StageSettings = getattr(self, name.value)
         return found
 

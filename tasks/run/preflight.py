@@ -1,5 +1,7 @@
 """What can be known to be wrong before a run: found out in seconds here, not at the gate after hours of work."""
 
+from tasks.embedding.endpoint import api_key
+from tasks.embedding.models import embedding_model
 from tasks.figures.catalogue import load_catalogue
 from tasks.gate.judge import resolve_anchor
 from tasks.gate.rules import rules_in_force
@@ -12,7 +14,8 @@ from tasks.run.configuration import Configuration
 
 
 def check_before_running(configuration: Configuration, lake: Lake) -> None:
-    """Reads everything besides the documents that the run will need: rules, anchor, gold sets, the PII policy.
+    """Reads everything besides the documents that the run will need: rules, anchor, gold sets, the PII policy, the
+    embedding model and its key (an endpoint is not asked).
 
     Raises:
         ConfigurationError: one of them is wrong.
@@ -23,3 +26,7 @@ def check_before_running(configuration: Configuration, lake: Lake) -> None:
         read_gold_set(folder)
     check_policy(configuration.stages.pii)
     hash_key(configuration.stages.pii)
+    embedding_model(configuration.stages.embed)
+    endpoint = configuration.stages.embed.endpoint
+    if endpoint is not None and endpoint.api_key_env is not None:
+        api_key(endpoint.api_key_env)

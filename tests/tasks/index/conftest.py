@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,8 +39,14 @@ class Corpus:
         """An index key that follows from what the document contributes."""
         return hashlib.sha256(repr((texts, tenant)).encode()).hexdigest()[:16]
 
-    def rows(self, texts: Texts, tenants: Mapping[str, str] | None = None, same_chunk_ids: bool = False) -> pa.Table:
-        """Index rows of documents, a row per text."""
+    def rows(
+        self,
+        texts: Texts,
+        tenants: Mapping[str, str] | None = None,
+        same_chunk_ids: bool = False,
+        said: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> pa.Table:
+        """Index rows of documents, a row per text; `said` are columns of a document that are not as usual."""
         rows = []
         for document_id, parts in texts.items():
             tenant = (tenants or {}).get(document_id, "default")
@@ -59,6 +66,7 @@ class Corpus:
                         "tenant": tenant,
                         "groups": [],
                     }
+                    | dict((said or {}).get(document_id, {}))
                 )
         field = pa.field("vector", pa.list_(pa.float32(), self.dimension), nullable=False)
         vectors = pa.array([self.vector(row["text"]) for row in rows], field.type)
@@ -70,12 +78,17 @@ class Corpus:
         return pa.table({"document_id": pa.array(list(texts), pa.string()), "index_key": pa.array(keys, pa.string())})
 
     def build(
-        self, run_id: str, texts: Texts, tenants: Mapping[str, str] | None = None, same_chunk_ids: bool = False
+        self,
+        run_id: str,
+        texts: Texts,
+        tenants: Mapping[str, str] | None = None,
+        same_chunk_ids: bool = False,
+        said: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Candidate:
         """A candidate that holds exactly these documents."""
         target = self.target(texts, tenants)
         pending = self.index.pending(target, dimension=self.dimension, embedding=self.model)
-        rows = (self.rows({i: texts[i]}, tenants, same_chunk_ids) for i in pending.write)
+        rows = (self.rows({i: texts[i]}, tenants, same_chunk_ids, said) for i in pending.write)
         return self.index.build(run_id, target, rows, dimension=self.dimension, embedding=self.model)
 
     def promote(self, candidate: Candidate) -> Live:

@@ -102,6 +102,9 @@ def test_rows_carry_the_chunk_and_its_documents_metadata() -> None:
         "uri": "d.pdf",
         "tenant": "acme",
         "groups": ["staff"],
+        "doc_class": "x",
+        "context": None,
+        "token_vectors": None,
         "vector": [3.0, 4.0],
     }
 

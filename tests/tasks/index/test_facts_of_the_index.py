@@ -18,7 +18,7 @@ from tasks.index.reconciliation import RowsDigest
 from tasks.index.search import LanceView
 from tasks.index.settings import IndexSettings
 from tasks.index.store import LanceIndex
-from tasks.stage import CorpusEvidence
+from tasks.stage import EVERYTHING, CorpusEvidence, SearchFilter
 
 from .conftest import Corpus, Texts
 
@@ -32,6 +32,7 @@ def evidence_of(
     *,
     live: LanceView | None = None,
     tenants: Mapping[str, str] | None = None,
+    groups: Mapping[str, list[str]] | None = None,
     deleted: tuple[str, ...] = (),
     failed: tuple[str, ...] = (),
     dropped: tuple[str, ...] = (),
@@ -40,7 +41,7 @@ def evidence_of(
     tenants = tenants or {}
     documents = [
         {"document_id": i, "source": "s", "uri": i, "locator": i, "doc_class": "x", "tenant": tenants.get(i, "default")}
-        | {"groups": [], "cohort": "deleted" if i in deleted else "new", "commit_time": None}
+        | {"groups": (groups or {}).get(i, []), "cohort": "deleted" if i in deleted else "new", "commit_time": None}
         for i in [*texts, *deleted]
     ]
     locations, embedded, indexed = [], [], []
@@ -193,6 +194,22 @@ def test_a_row_stored_under_a_wrong_tenant_is_an_access_violation(corpus: Corpus
     }
 
 
+def test_a_row_stored_under_wrong_groups_is_an_access_violation(corpus: Corpus) -> None:
+    groups = {"a": ["board"], "b": ["staff", "board"]}
+    stored = {i: {"groups": names} for i, names in groups.items()}
+    sound = corpus.index.open(corpus.build("r1", TEXTS, said=stored).generation)
+    rows = figures(evidence_of(corpus, TEXTS, sound, groups=groups), "access_violations")
+    # A member of no group asks for both; a member of staff alone for what only the board may see.
+    asked = {row["slice_value"]: row["denominator"] for row in rows if row["slice_key"]}
+    assert asked.keys() == {"default/(none)", "default/staff"}
+    assert total(rows) == (0, sum(asked.values()))
+    assert all(count > 0 for count in asked.values())
+    leaking = corpus.index.open(corpus.build("r2", TEXTS, said={"b": stored["b"]}).generation)
+    rows = figures(evidence_of(corpus, TEXTS, leaking, groups=groups), "access_violations")
+    assert total(rows)[0] > 0
+    assert {row["metric_version"] for row in rows} == {2}
+
+
 def test_one_tenant_has_no_access_figure(corpus: Corpus) -> None:
     view = corpus.index.open(corpus.build("r1", TEXTS).generation)
     (row,) = figures(evidence_of(corpus, TEXTS, view), "access_violations")
@@ -237,8 +254,8 @@ def test_recall_falls_when_the_search_is_starved(large: tuple[LanceView, LanceIn
     view, _ = large
 
     class Starved(LanceView):
-        def search_vector(self, vector: Any, k: int, *, exact: bool, tenant: str | None = None) -> Any:
-            return super().search_vector(vector, k // 2, exact=exact, tenant=tenant)
+        def search_vector(self, vector: Any, k: int, *, exact: bool, where: SearchFilter = EVERYTHING) -> Any:
+            return super().search_vector(vector, k // 2, exact=exact, where=where)
 
     starved = Starved(view._dataset, IndexSettings())
     hits, wanted = total(figures(evidence_of(Corpus(Path("unused")), {}, starved), "ann_recall_at_k"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tasks.index.settings import IndexSettings
+from tasks.stage import SearchFilter
 
 from .conftest import Corpus
 
@@ -89,14 +90,20 @@ def test_a_tenant_sees_its_own_rows_only_even_under_equal_chunk_ids(corpus: Corp
     candidate = corpus.build("r1", texts, owners, same_chunk_ids=True)
     view = corpus.index.open(candidate.generation)
     for n, tenant in enumerate(TENANTS):
-        assert [hit for hit, _ in view.search_text("the same words", 50, tenant=tenant)] == ["same/text/0"]
-        assert view.search_text(f"own{(n + 1) % len(TENANTS)}", 50, tenant=tenant) == []
+        assert [hit for hit, _ in view.search_text("the same words", 50, where=SearchFilter(tenant=tenant))] == [
+            "same/text/0"
+        ]
+        assert view.search_text(f"own{(n + 1) % len(TENANTS)}", 50, where=SearchFilter(tenant=tenant)) == []
         for exact in (True, False):
-            hits = view.search_vector(corpus.vector(f"own{(n + 1) % len(TENANTS)}"), 50, exact=exact, tenant=tenant)
+            hits = view.search_vector(
+                corpus.vector(f"own{(n + 1) % len(TENANTS)}"), 50, exact=exact, where=SearchFilter(tenant=tenant)
+            )
             assert sorted(hit for hit, _ in hits) == ["same/text/0", "same/text/1"]
             assert max(score for _, score in hits) < 0.99
-    assert view.search_text("the same words", 50, tenant="nobody") == []
-    assert view.search_vector(corpus.vector("own1"), 50, exact=True, tenant="' OR tenant != '") == []
+    assert view.search_text("the same words", 50, where=SearchFilter(tenant="nobody")) == []
+    assert (
+        view.search_vector(corpus.vector("own1"), 50, exact=True, where=SearchFilter(tenant="' OR tenant != '")) == []
+    )
 
 
 def test_the_filter_comes_before_the_search(corpus: Corpus) -> None:
@@ -104,9 +111,11 @@ def test_the_filter_comes_before_the_search(corpus: Corpus) -> None:
     corpus.publish("r1", texts, dict.fromkeys(texts, "big") | {"small": "small"})
     view = corpus.index.open_live()
     assert view is not None
-    assert [hit for hit, _ in view.search_text("needle", 1, tenant="small")] == ["small/text/0"]
+    assert [hit for hit, _ in view.search_text("needle", 1, where=SearchFilter(tenant="small"))] == ["small/text/0"]
     near_big = corpus.vector("needle needle needle")
-    assert [hit for hit, _ in view.search_vector(near_big, 1, exact=False, tenant="small")] == ["small/text/0"]
+    assert [hit for hit, _ in view.search_vector(near_big, 1, exact=False, where=SearchFilter(tenant="small"))] == [
+        "small/text/0"
+    ]
 
 
 def test_exact_scores_are_cosines(corpus: Corpus) -> None:

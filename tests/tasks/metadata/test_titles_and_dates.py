@@ -13,12 +13,12 @@ import pytest
 from schemas.documents import DOCUMENTS
 from schemas.stages import FETCH, LANGUAGE, NORMALIZE, PARSE, PII
 from tasks.documents.cage import CageLimits
+from tasks.documents.titles import choose_title
 from tasks.gold.kinds import MetadataLabel
 from tasks.gold.labels import NO_LABELS, BoundLabel, Labels
 from tasks.metadata.dates import page_date, stated_date
 from tasks.metadata.settings import MetadataSettings
 from tasks.metadata.stage import STAGE, run
-from tasks.metadata.titles import choose_title
 from tasks.stage import Batch, Evidence, Resources
 
 LATEST = date(2035, 12, 31)

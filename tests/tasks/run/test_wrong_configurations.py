@@ -10,7 +10,7 @@ from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import write_gold_set
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
-from tasks.run.configuration import Configuration, load_configuration
+from tasks.run.configuration import Configuration, load_configuration, parse_configuration
 from tasks.run.preflight import check_before_running
 
 CEILING = {"id": "x", "stage": "parse", "metric": "cer", "kind": "ceiling"}
@@ -162,3 +162,20 @@ def test_the_anchor_is_one_run_and_not_whichever_is_newest(tmp_path: Path) -> No
     check(tmp_path, gate={"anchor": "20261130t021500-aaaa"})
     with pytest.raises(ConfigurationError, match="moves on with every run"):
         check(tmp_path, gate={"anchor": "last"})
+
+
+def test_a_missing_key_of_the_embedding_endpoint_is_found_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CORPUSGATE_TEST_KEY", raising=False)
+    endpoint = {"url": "http://localhost:9/v1", "model": "m", "dimension": 3, "api_key_env": "CORPUSGATE_TEST_KEY"}
+    data = {
+        "lake": "lake",
+        "sources": [{"name": "s", "type": "files", "root": "documents"}],
+        "stages": {"embed": {"model": "endpoint", "endpoint": endpoint}},
+    }
+    configuration = parse_configuration(data, tmp_path / "c.yaml")
+    with pytest.raises(ConfigurationError, match="CORPUSGATE_TEST_KEY holds no key"):
+        check_before_running(configuration, Lake(configuration.lake))
+    monkeypatch.setenv("CORPUSGATE_TEST_KEY", "k")
+    check_before_running(configuration, Lake(configuration.lake))

@@ -63,6 +63,17 @@ def embed(texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]
     return vectors, tokens
 
 
+def token_vectors(text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Where each token of `text` lies, [start, end) in code points, and its vector: shapes (n, 2) and (n, 256).
+
+    >>> spans, vectors = token_vectors("Hello world")
+    >>> spans.tolist(), vectors.shape
+    ([[0, 5], [5, 11]], (2, 256))
+    """
+    encoding = _tokenizer().encode(text, add_special_tokens=False)
+    return np.array(encoding.offsets, np.int64).reshape(-1, 2), _matrix()[encoding.ids]
+
+
 def package_version() -> str:
     """The version of the installed wordllama package."""
     return version("wordllama")

@@ -1,0 +1,201 @@
+"""The corpus's own questions: where the chunks that answer them stand in the ranking by the embedding."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from schemas.names import Cohort, MetricStatus, Outcome, StageName
+from tasks.documents.quotes import locate
+from tasks.embed.settings import EmbedSettings
+from tasks.embedding.models import embedding_model
+from tasks.gold.kinds import QuestionLabel, QuestionsLabel
+from tasks.metrics.intervals import length, overlap, union
+from tasks.metrics.ranking import ndcg
+from tasks.metrics.rows import MetricRows
+from tasks.stage import CorpusEvidence
+
+RANKS = 10
+"""The k of `domain_ndcg`."""
+METRICS = ("domain_ndcg", "retrieved_evidence_recall", "retrieved_evidence_iou")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question, the document whose label holds it, and the one that stands for that document (itself, or the
+    duplicate kept in its place)."""
+
+    document_id: str
+    target: str
+    tenant: str
+    label: QuestionLabel
+    evidence: list[tuple[int, int]] = field(default_factory=list)
+    """Where the quotes lie in the target's clean text."""
+    lost: bool = False
+    """None of its quotes is in the clean text."""
+    relevant: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    chunk_id: str
+    document_id: str
+    start: int
+    end: int
+
+
+def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSettings) -> None:
+    """Writes `domain_ndcg`, `retrieved_evidence_recall` and `retrieved_evidence_iou`, a row each per question.
+
+    For the last two, as many chunks are read as hold the evidence: a ranking without a fault reads these and no other.
+    A question is answered from all chunks of its document's tenant, by exact search. A chunk is relevant if it overlaps
+    a quote; where the question has no quote, if it lies in its section; where it has neither, if it is of its document.
+    """
+    asked = list(_questions(rows, evidence))
+    _find_relevant(asked, evidence)
+    sound = []
+    for one in asked:
+        if one.relevant:
+            sound.append(one)
+            continue
+        for metric in METRICS:
+            rows.without_value(metric, one.document_id, MetricStatus.LOST_UPSTREAM, unit_id=one.label.question_id)
+    if not sound:
+        return
+    made = embedding_model(settings).embed([one.label.question for one in sound], query=True)
+    found = _nearest(made.vectors, sound, evidence)
+    for i, (one, hits) in enumerate(zip(sound, found, strict=True)):
+        unit = one.label.question_id
+        if i in made.refused or not made.vectors[i].any():
+            for metric in METRICS:
+                rows.without_value(metric, one.document_id, MetricStatus.INVALID, unit_id=unit)
+            continue
+        gains = [float(hit.chunk_id in one.relevant) for hit in hits]
+        rows.value("domain_ndcg", one.document_id, ndcg(gains, [1.0] * len(one.relevant), RANKS), unit_id=unit)
+        _retrieved(rows, one, hits[: len(one.relevant)])
+
+
+def _retrieved(rows: MetricRows, one: _Asked, hits: Sequence[_Hit]) -> None:
+    if not one.evidence:
+        for metric in METRICS[1:]:
+            rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=one.label.question_id)
+        return
+    passages = union(one.evidence)
+    own = union([(hit.start, hit.end) for hit in hits if hit.document_id == one.target])
+    held, wanted = overlap(own, passages), length(passages)
+    read = sum(
+        length(union([(hit.start, hit.end) for hit in hits if hit.document_id == document_id]))
+        for document_id in {hit.document_id for hit in hits}
+    )
+    unit = one.label.question_id
+    rows.ratio("retrieved_evidence_recall", one.document_id, held, wanted, unit_id=unit)
+    rows.ratio("retrieved_evidence_iou", one.document_id, held, wanted + read - held, unit_id=unit)
+
+
+def _questions(rows: MetricRows, evidence: CorpusEvidence) -> Iterator[_Asked]:
+    """The questions of documents that are still there; a document whose label is stale gets its rows here."""
+    keepers: dict[str, str] = {}
+    for table in evidence.outputs(StageName.DEDUP):
+        for row in table.select(["document_id", "cluster_id"]).to_pylist():
+            keepers[row["document_id"]] = row["cluster_id"]
+    here = evidence.locations.filter(pc.field("stage") == StageName.EMBED.value)
+    outcomes = dict(zip(here.column("document_id").to_pylist(), here.column("outcome").to_pylist(), strict=True))
+    for row in evidence.documents.select(["document_id", "tenant", "cohort"]).to_pylist():
+        document_id = row["document_id"]
+        target = keepers.get(document_id, document_id)
+        if row["cohort"] == Cohort.DELETED or target not in outcomes:
+            continue  # what failed or was dropped on the way here is counted by the run itself
+        if evidence.labels.is_stale(document_id, "questions"):
+            for metric in METRICS:
+                rows.without_value(metric, document_id, MetricStatus.STALE_LABEL)
+            continue
+        label = evidence.labels.of(document_id, QuestionsLabel, "questions")
+        for question in label.questions if label else ():
+            if outcomes[target] == Outcome.OK:
+                yield _Asked(document_id, target, row["tenant"], question)
+                continue
+            for metric in METRICS:
+                rows.value(metric, document_id, 0.0, unit_id=question.question_id, status=MetricStatus.MISSING)
+
+
+def _find_relevant(asked: Sequence[_Asked], evidence: CorpusEvidence) -> None:
+    by_target: dict[str, list[_Asked]] = {}
+    for one in asked:
+        by_target.setdefault(one.target, []).append(one)
+    for document_id, text in _wanted(evidence, StageName.NORMALIZE, "text", by_target):
+        for one in by_target[document_id]:
+            places = [locate(text, quote) for quote in one.label.evidence]
+            one.evidence = [place for place in places if place is not None]
+            one.lost = bool(places) and not one.evidence
+    for document_id, chunks in _wanted(evidence, StageName.CHUNK, "chunks", by_target):
+        for one in by_target[document_id]:
+            if not one.lost:
+                one.relevant = {chunk["chunk_id"] for chunk in chunks if _answers(one, chunk)}
+
+
+def _answers(one: _Asked, chunk: Mapping[str, Any]) -> bool:
+    if one.evidence:
+        return any(chunk["start"] < end and start < chunk["end"] for start, end in one.evidence)
+    path = one.label.section_path
+    return not path or tuple(chunk["section_path"][: len(path)]) == path
+
+
+def _wanted(
+    evidence: CorpusEvidence, stage: StageName, column: str, documents: Mapping[str, object]
+) -> Iterator[tuple[str, Any]]:
+    names = pa.array(sorted(documents), pa.string())
+    for table in evidence.outputs(stage):
+        part = table.filter(pc.is_in(table.column("document_id"), names))
+        yield from zip(part.column("document_id").to_pylist(), part.column(column).to_pylist(), strict=True)
+
+
+def _nearest(questions: NDArray[np.float32], asked: Sequence[_Asked], evidence: CorpusEvidence) -> list[list[_Hit]]:
+    """The first chunks of each question's tenant by cosine, equal ones by chunk id; from one pass over all vectors.
+
+    `RANKS` of them, or as many as are relevant where these are more.
+    """
+    owner = dict(
+        zip(
+            evidence.documents.column("document_id").to_pylist(),
+            evidence.documents.column("tenant").to_pylist(),
+            strict=True,
+        )
+    )
+    places: dict[str, _Hit] = {}
+    best: list[list[tuple[float, str]]] = [[] for _ in questions]
+    asking = np.array([one.tenant for one in asked], dtype=object)
+    depth = [max(RANKS, len(one.relevant)) for one in asked]
+    for table in evidence.outputs(StageName.EMBED):
+        for document_id, embeddings in zip(
+            table.column("document_id").to_pylist(), _lists(table.column("embeddings")), strict=True
+        ):
+            mine = np.flatnonzero(asking == owner[document_id])
+            if not len(mine) or not len(embeddings):
+                continue
+            ids = pc.struct_field(embeddings, "chunk_id").to_pylist()
+            vectors = pc.struct_field(embeddings, "vector")
+            matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(ids), -1)
+            scores = questions[mine] @ matrix.T
+            for question, row in zip(mine.tolist(), scores, strict=True):
+                near = np.argsort(-row, kind="stable")[: depth[question]]
+                merged = [*best[question], *((-float(row[i]), ids[i]) for i in near)]
+                best[question] = sorted(merged)[: depth[question]]
+    wanted = {chunk_id for hits in best for _, chunk_id in hits}
+    for table in evidence.outputs(StageName.CHUNK):
+        for document_id, chunks in zip(
+            table.column("document_id").to_pylist(), _lists(table.column("chunks")), strict=True
+        ):
+            columns = [pc.struct_field(chunks, name).to_pylist() for name in ("chunk_id", "start", "end")]
+            for chunk_id, start, end in zip(*columns, strict=True):
+                if chunk_id in wanted:
+                    places[chunk_id] = _Hit(chunk_id, document_id, start, end)
+    return [[places[chunk_id] for _, chunk_id in hits] for hits in best]
+
+
+def _lists(column: pa.ChunkedArray) -> Iterator[pa.StructArray]:
+    for scalar in column:
+        yield scalar.values

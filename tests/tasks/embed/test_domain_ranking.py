@@ -1,0 +1,167 @@
+"""The corpus's own questions, against values worked out by hand."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from schemas.documents import DOCUMENTS, LOCATIONS
+from schemas.names import StageName
+from schemas.stages import CHUNK, DEDUP, EMBED, NORMALIZE
+from tasks.embed.settings import EmbedSettings
+from tasks.embed.stage import STAGE
+from tasks.embedding.wordllama_model import WordLlama
+from tasks.gold.kinds import QuestionLabel, QuestionsLabel, Quote
+from tasks.gold.labels import BoundLabel, Labels
+from tasks.stage import CorpusEvidence
+
+PARTS = {
+    "river": ["The pump by the weir was oiled.", "A heron sat on the sluice gate."],
+    "office": ["Invoices are paid within thirty days.", "The clerk files every receipt in a drawer."],
+    "kitchen": ["Bread is baked at five in the morning.", "The cook salts the soup twice."],
+}
+EVERY = [part for parts in PARTS.values() for part in parts]
+
+
+def _facts(
+    questions: dict[str, list[QuestionLabel]],
+    *,
+    tenants: dict[str, str] | None = None,
+    failed: tuple[str, ...] = (),
+    copies: dict[str, str] | None = None,
+    stale: bool = False,
+) -> dict[tuple[str, str, str | None], tuple[float | None, str]]:
+    """{(metric, document, question): (value, status)}; every part of a document is a chunk of its own."""
+    copies = copies or {}
+    documents, texts, chunks, embedded, decisions, locations = [], [], [], [], [], []
+    for document_id, parts in (PARTS | {copy: PARTS[kept] for copy, kept in copies.items()}).items():
+        documents.append(
+            {"document_id": document_id, "source": "s", "uri": document_id, "locator": "l", "doc_class": "x"}
+            | {"tenant": (tenants or {}).get(document_id, "t"), "groups": [], "cohort": "new"}
+        )
+        kept = copies.get(document_id, document_id)
+        decisions.append({"document_id": document_id, "decision": "kept", "cluster_id": kept})
+        if kept != document_id:
+            continue
+        starts = np.cumsum([0, *(len(part) + 2 for part in parts)])
+        texts.append({"document_id": document_id, "text": "\n\n".join(parts), "elements": [], "offsets": []})
+        made: list[dict[str, Any]] = [
+            {
+                "chunk_id": f"{document_id}/{n}", "ordinal": n, "start": int(starts[n]),
+                "end": int(starts[n]) + len(part), "text": part, "prefix_length": 0, "section_path": [f"part {n}"],
+                "element_ids": [n], "tokens": 1, "text_sha": "",
+            }
+            for n, part in enumerate(parts)
+        ]  # fmt: skip
+        chunks.append({"document_id": document_id, "chunks": made, "dropped": []})
+        outcome = "quarantined" if document_id in failed else "ok"
+        locations.append(
+            {"document_id": document_id, "stage": "embed", "stage_key": "k", "outcome": outcome, "computed": True}
+        )
+        if document_id not in failed:
+            vectors = WordLlama().embed(parts).vectors.tolist()
+            items = [
+                {"chunk_id": chunk["chunk_id"], "vector": vector, "tokens": 1, "truncated": False}
+                for chunk, vector in zip(made, vectors, strict=True)
+            ]
+            embedded.append(
+                {"document_id": document_id, "model": "m", "model_version": "1", "dimension": 256, "embeddings": items}
+            )
+    tables = {
+        StageName.NORMALIZE: pa.Table.from_pylist(texts, schema=NORMALIZE),
+        StageName.DEDUP: pa.Table.from_pylist(decisions, schema=DEDUP),
+        StageName.CHUNK: pa.Table.from_pylist(chunks, schema=CHUNK),
+        StageName.EMBED: pa.Table.from_pylist(embedded, schema=EMBED),
+    }
+    labels = {
+        (document_id, "questions"): BoundLabel.of(QuestionsLabel(questions=tuple(asked)), "sha", stale)
+        for document_id, asked in questions.items()
+    }
+    evidence = CorpusEvidence(
+        documents=pa.Table.from_pylist(documents, schema=DOCUMENTS),
+        locations=pa.Table.from_pylist(locations, schema=LOCATIONS),
+        # A row at a time, as a corpus is streamed.
+        outputs=lambda stage: iter([tables[stage].slice(i, 1) for i in range(tables[stage].num_rows)]),
+        labels=Labels("1", labels),
+        index=None,
+        live=None,
+        started=datetime.now(UTC),
+    )
+    assert STAGE.facts is not None
+    return {
+        (row["metric"], row["document_id"], row["unit_id"]): (row["value"], row["status"])
+        for row in STAGE.facts(evidence, EmbedSettings()).to_pylist()
+    }
+
+
+def _ask(question: str, *quotes: str, section: tuple[str, ...] = ()) -> QuestionLabel:
+    evidence = tuple(Quote(exact=quote) for quote in quotes)
+    return QuestionLabel(question_id="q", question=question, evidence=evidence, section_path=section)
+
+
+def _rank(question: str, part: str, among: list[str]) -> int:
+    """The rank from 1 that the part has for the question by cosine."""
+    vectors = WordLlama().embed([question, *among]).vectors
+    order = np.argsort(-(vectors[1:] @ vectors[0]), kind="stable")
+    return [among[i] for i in order].index(part) + 1
+
+
+@pytest.mark.parametrize("question", ["Who oiled the pump?", "When is soup salted?", "Which drawer?", "drawer heron"])
+def test_one_relevant_chunk_counts_by_its_rank(question: str) -> None:
+    rank = _rank(question, PARTS["river"][0], EVERY)
+    found = _facts({"river": [_ask(question, "The pump by the weir")]})
+    value, status = found["domain_ndcg", "river", "q"]
+    assert status == "ok"
+    assert value == pytest.approx(1 / np.log2(rank + 1))
+    held = 20 if rank == 1 else 0
+    assert found["retrieved_evidence_recall", "river", "q"][0] == held / 20
+    first = next(part for part in EVERY if _rank(question, part, EVERY) == 1)
+    assert found["retrieved_evidence_iou", "river", "q"][0] == pytest.approx(held / (20 + len(first) - held))
+
+
+def test_evidence_in_two_chunks_wants_both() -> None:
+    question = "Who oiled the pump?"
+    ranks = sorted(_rank(question, part, EVERY) for part in PARTS["river"])
+    found = _facts({"river": [_ask(question, "The pump by the weir", "A heron sat")]})
+    best = 1 + 1 / np.log2(3)
+    assert found["domain_ndcg", "river", "q"][0] == pytest.approx(sum(1 / np.log2(rank + 1) for rank in ranks) / best)
+
+
+def test_without_a_quote_the_section_counts_and_without_both_the_document() -> None:
+    question = "heron on the sluice gate"
+    by_section = _facts({"river": [_ask(question, section=("part 1",))]})
+    assert by_section["domain_ndcg", "river", "q"] == (1.0, "ok")
+    assert by_section["retrieved_evidence_recall", "river", "q"] == (None, "not_applicable")
+    whole = _facts({"river": [_ask(question)]})["domain_ndcg", "river", "q"][0]
+    second = _rank(question, PARTS["river"][0], EVERY)
+    assert whole == pytest.approx((1 + 1 / np.log2(second + 1)) / (1 + 1 / np.log2(3)))
+
+
+def test_only_the_tenants_own_chunks_compete() -> None:
+    question = "Bread is baked at five in the morning"
+    alone = _facts({"river": [_ask(question, "A heron sat")]}, tenants={"river": "other"})
+    rank = _rank(question, PARTS["river"][1], PARTS["river"])
+    assert alone["domain_ndcg", "river", "q"][0] == pytest.approx(1 / np.log2(rank + 1))
+    assert _rank(question, PARTS["river"][1], EVERY) > rank
+
+
+def test_a_dropped_duplicate_is_answered_by_the_one_kept_in_its_place() -> None:
+    found = _facts(
+        {"copy": [_ask("Who oiled the pump by the weir?", "The pump by the weir")]}, copies={"copy": "river"}
+    )
+    assert found["domain_ndcg", "copy", "q"] == (1.0, "ok")
+    assert found["retrieved_evidence_recall", "copy", "q"] == (1.0, "ok")
+
+
+def test_what_cannot_be_scored_is_counted() -> None:
+    asked = {"river": [_ask("Who oiled the pump?", "words that are nowhere")]}
+    assert set(_facts(asked).values()) == {(None, "lost_upstream")}
+    sound = {"river": [_ask("Who oiled the pump?", "The pump")]}
+    assert set(_facts(sound, stale=True).values()) == {(None, "stale_label")}
+    failed = _facts(sound, failed=("river",))
+    assert len(failed) == 3
+    assert set(failed.values()) == {(0.0, "missing")}
+    assert set(_facts({"river": [_ask("", "The pump")]}).values()) == {(None, "invalid")}
+    assert _facts({}) == {}
