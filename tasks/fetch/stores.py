@@ -160,7 +160,7 @@ def _open_store(url: str) -> tuple[Any, Any]:
         file_system, path = url_to_fs(url)
     except (ImportError, ValueError) as error:
         remedy = (
-            "install corpusgate with its extra `cloud`: pip install 'corpusgate[cloud]'"
+            "install the extra `cloud`, in corpusgate's folder: .venv/bin/pip install -e '.[cloud]'"
             if protocol in _CLOUD
             else "correct the URL, or install the fsspec library of that store"
         )

@@ -296,9 +296,9 @@ class LanceIndex:
             )
 
     def _restore(self, table: str, version: int) -> Any:
+        """The table as it was then, as a new version: a candidate shares its version with no other generation."""
         dataset = self._dataset(table, version)
-        if dataset.latest_version != version:
-            dataset.restore()
+        dataset.restore()
         return dataset
 
     def _dataset(self, table: str, version: int | None = None, session: Any = None) -> Any:

@@ -184,11 +184,12 @@ def package_versions(choices: Mapping[str, str]) -> dict[str, str]:
             try:
                 found[package] = version(package)
             except PackageNotFoundError:
-                brought = f"corpusgate[{backend.extra}]" if backend.extra else package
+                brought = f"-e '.[{backend.extra}]', in corpusgate's folder" if backend.extra else package
                 others = [other for other in FORMATS[name].backends if other != choice]
                 raise ConfigurationError(
                     f"stages.parse.backends: {name} is to be read by {choice}, but {package} is not installed",
-                    remedy=f"pip install '{brought}'" + (f", or choose {_names(others, 'or')}" if others else ""),
+                    remedy=f".venv/bin/pip install {brought}"
+                    + (f", or choose {_names(others, 'or')}" if others else ""),
                 ) from None
     return found
 

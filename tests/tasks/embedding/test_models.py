@@ -17,7 +17,7 @@ def test_sentence_transformers_is_an_extra_and_says_so(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match="sentence-transformers is not installed") as caught:
         embedding_model(settings)
-    assert "corpusgate[sentence-transformers]" in caught.value.remedy
+    assert ".[sentence-transformers]" in caught.value.remedy
 
 
 def test_a_model_is_made_once() -> None:

@@ -1,5 +1,6 @@
 """Readers see one generation, whole, whatever is promoted, rolled back or collected meanwhile."""
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -23,7 +24,7 @@ while not stop.exists() or reads < 5:
     assert len(view.search_text(marker, 100)) == 30
     assert len(view.search_vector(corpus.vector("x"), 30, exact=False)) == 30
     reads += 1
-print(reads)
+    print(reads, flush=True)
 """
 
 
@@ -42,9 +43,11 @@ def test_no_empty_mixed_or_failed_answer(corpus: Corpus, tmp_path: Path) -> None
         text=True,
     )
     assert other.stdout is not None
+    assert other.stderr is not None
     assert other.stdout.readline() == "ready\n"
     wrong: list[object] = []
     seen: list[set[str]] = []
+    elsewhere: list[str] = []
     done = threading.Event()
 
     def read() -> None:
@@ -63,7 +66,10 @@ def test_no_empty_mixed_or_failed_answer(corpus: Corpus, tmp_path: Path) -> None
     threads = [threading.Thread(target=read) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for n in range(1, 7):
+    counted = threading.Thread(target=lambda: elsewhere.extend(other.stdout))
+    counted.start()
+    # Until the other process has read often enough, however slow the machine is.
+    for n in itertools.takewhile(lambda n: n < 7 or len(elsewhere) < 5, range(1, 100)):
         live = corpus.publish(f"r{n}", everything(n))
         if n % 3 == 0:
             corpus.index.rollback(expected=live)
@@ -72,8 +78,8 @@ def test_no_empty_mixed_or_failed_answer(corpus: Corpus, tmp_path: Path) -> None
     stop.touch()
     for thread in threads:
         thread.join()
-    out, err = other.communicate()
-    assert other.returncode == 0, err
+    counted.join()
+    assert other.wait() == 0, other.stderr.read()
     assert wrong == []
     assert len({text for texts in seen for text in texts}) > 1
-    assert int(out) >= 5
+    assert len(elsewhere) >= 5

@@ -50,5 +50,5 @@ def test_a_chosen_parser_that_is_not_installed_is_an_error_with_its_extra(two_pd
         package_versions({"pdf": "other"})
     assert (
         raised.value.remedy
-        == "pip install 'corpusgate[no-such-extra]', or choose pymupdf, pypdfium2, docling, docling-models or outside"
+        == ".venv/bin/pip install -e '.[no-such-extra]', in corpusgate's folder, or choose pymupdf, pypdfium2, docling, docling-models or outside"
     )

@@ -91,7 +91,7 @@ def test_docling_is_loaded_by_workers_only_and_reaches_for_neither_models_nor_ne
 def test_its_models_are_an_extra_that_the_error_names():
     with pytest.raises(ConfigurationError, match="docling-models") as raised:
         package_versions(ParseSettings(backends={"pdf": "docling-models"}).backends)
-    assert "corpusgate[docling-models]" in raised.value.remedy
+    assert ".[docling-models]" in raised.value.remedy
 
 
 def test_what_its_models_find_keeps_kind_page_and_place():
