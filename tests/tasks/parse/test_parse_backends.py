@@ -49,6 +49,6 @@ def test_a_chosen_parser_that_is_not_installed_is_an_error_with_its_extra(two_pd
     with pytest.raises(ConfigurationError, match="pdf is to be read by other") as raised:
         package_versions({"pdf": "other"})
     assert (
-        raised.value.remedy
-        == ".venv/bin/pip install -e '.[no-such-extra]', in corpusgate's folder, or choose pymupdf, pypdfium2, docling, docling-models or outside"
+        raised.value.remedy == ".venv/bin/pip install -e '.[no-such-extra]', in corpusgate's folder, "
+        "or choose pymupdf, pypdfium2, docling, docling-models or outside"
     )
