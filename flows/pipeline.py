@@ -50,8 +50,8 @@ def segment(run_id: str, part: Segment, batches: Sequence[BatchRef]) -> list[Bat
         session(run_id).built = tasks.build(run_id, through)
     elif StageName.FETCH in part.stages:
         session(run_id).close_scan(through)
-        for baseline in measure_baselines(session(run_id)):
-            get_run_logger().info("labels or scorers have changed: run %s was measured again by those of now", baseline)
+        for sentence in measure_baselines(session(run_id)):
+            get_run_logger().info(sentence)
     return through
 
 

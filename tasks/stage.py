@@ -13,11 +13,22 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from schemas.names import StageName
 from tasks.errors import DocumentError
 from tasks.gold.labels import Labels
+
+
+class ClassSettings(BaseModel):
+    """Base of a stage's settings for one document class: only what was given counts, also after being stored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_serializer(mode="wrap")
+    def _only_what_was_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {name: data[name] for name in data if name in self.model_fields_set}
 
 
 class StageSettings(BaseModel):
@@ -32,7 +43,7 @@ class StageSettings(BaseModel):
         given fields replace the stage's own. What is returned names no class, so that the key of a document holds
         what shapes its own output only.
         """
-        by_class: Mapping[str, BaseModel] | None = getattr(self, "by_class", None)
+        by_class: Mapping[str, ClassSettings] | None = getattr(self, "by_class", None)
         if by_class is None:
             return self
         own = by_class.get(doc_class)

@@ -3,18 +3,16 @@
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tasks.documents.cage import CageLimits
-from tasks.stage import StageSettings
+from tasks.stage import ClassSettings, StageSettings
 
 Extractor: TypeAlias = Literal["trafilatura", "resiliparse", "justext"]
 
 
-class OfClass(BaseModel):
+class OfClass(ClassSettings):
     """What is different for one document class; what is not given is as for all."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     web: bool = Field(True, description="As `web`.")
     extractor: Extractor = Field("trafilatura", description="As `extractor`.")

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from tasks.documents.cage import CageLimits
 from tasks.documents.titles import TitleSource
 from tasks.metadata.entities import EntityType
-from tasks.stage import StageSettings
+from tasks.stage import ClassSettings, StageSettings
 
 AuthorSource: TypeAlias = Literal["meta", "byline", "below_title", "pattern"]
 
@@ -26,10 +26,8 @@ def _checked_pattern(value: str | None) -> str | None:
 Pattern: TypeAlias = Annotated[str | None, AfterValidator(_checked_pattern)]
 
 
-class OfClass(BaseModel):
+class OfClass(ClassSettings):
     """What is different for one document class; what is not given is as for all."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title_from: tuple[TitleSource, ...] = Field(("meta", "heading"), min_length=1, description="As `title_from`.")
     title_pattern: Pattern = Field(None, description="As `title_pattern`.")

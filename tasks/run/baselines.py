@@ -1,13 +1,16 @@
 """Baselines measured as the run is: where labels or scorers have changed since, by the labels and scorers of now."""
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from schemas.documents import LOCATIONS
 from schemas.names import StageName
+from tasks.errors import ConfigurationError, CorpusgateError, RunError
 from tasks.gate.judge import resolve_anchor
 from tasks.lake.files import write_table
 from tasks.run.configuration import StagesSettings
@@ -23,35 +26,50 @@ def measure_baselines(session: Session) -> list[str]:
     """Scores the stored outputs of live and of the anchor again where this run is not measured as they were.
 
     To be called once the scan is closed. Runs no stage, and leaves the baseline's own records alone: what it measures
-    lies in the folder of this run, and the manifest says under `measured_as` where. A baseline whose settings or
-    records this version cannot read stays as it was measured, so that the gate finds it not comparable.
+    lies in the folder of this run, and the manifest says under `measured_as` where. A baseline that cannot be scored
+    here any more (its settings are unknown to this version, its embedding model is gone) stays as it was measured, so
+    that the gate finds it not comparable; the manifest says why under `not_measured_again`.
 
     Returns:
-        The runs that were scored again.
+        A sentence for each run that was scored again or could not be.
     """
     context, runs = session.context, session.runs
     manifest = runs.manifest(context.run_id)
     live: str | None = manifest.get("baseline_run")
     anchor = resolve_anchor(runs, context.configuration.gate.anchor)
     measured_as: dict[str, str] = {}
+    left: dict[str, str] = {}
     for baseline in sorted({name for name in (live, anchor) if name is not None}):
         before = runs.manifest(baseline)
         if (before.get("gold_source"), before.get("scorers")) == (manifest.get("gold_source"), scorers()):
             continue
+        name = f"{context.run_id}/{baseline}"
         try:
-            stages = StagesSettings.model_validate(before["stage_settings"])
-        except (KeyError, ValidationError):
-            continue
-        if (context.lake.run(baseline) / "locations.parquet").exists():
-            measured_as[baseline] = f"{context.run_id}/{baseline}"
-            _score_again(session, baseline, measured_as[baseline], stages)
-    if measured_as:
-        runs.update(context.run_id, measured_as=measured_as)
-    return sorted(measured_as)
+            _score_again(session, baseline, name, _settings(before))
+        except CorpusgateError as error:
+            left[baseline] = str(error)
+            shutil.rmtree(context.lake.run(name), ignore_errors=True)
+        else:
+            measured_as[baseline] = name
+    if measured_as or left:
+        runs.update(context.run_id, measured_as=measured_as, not_measured_again=left)
+    changed = "labels or scorers have changed: run"
+    return [f"{changed} {name} was measured again by those of now" for name in measured_as] + [
+        f"{changed} {name} could not be measured again ({why})" for name, why in left.items()
+    ]
+
+
+def _settings(manifest: Mapping[str, Any]) -> StagesSettings:
+    try:
+        return StagesSettings.model_validate(manifest["stage_settings"])
+    except (KeyError, ValidationError) as error:
+        raise ConfigurationError("its settings are not known to this version", remedy="roll on: run again") from error
 
 
 def _score_again(session: Session, baseline: str, name: str, stages: StagesSettings) -> None:
     context = session.context
+    if not (context.lake.run(baseline) / "locations.parquet").exists():
+        raise RunError("its records are gone", remedy="restore its folder in the lake")
     configuration = context.configuration.model_copy(update={"stages": stages})
     copy = Session(replace(context, run_id=name, configuration=configuration))
     for part in _KEPT:

@@ -16,6 +16,7 @@ from tasks.documents.cage_worker import Pages
 from tasks.normalize.settings import NormalizeSettings
 from tasks.normalize.stage import STAGE as NORMALIZE
 from tasks.parse.pdf import parse_pdf
+from tasks.parse.settings import ParseSettings
 from tasks.stage import Batch, RawBytes, Resources
 
 TEXT = (
@@ -58,7 +59,8 @@ def numbered_pdf(path: Path, *, leading: float, every: int = 1, restart: bool = 
 
 def clean(path: Path, **settings: Any) -> str:
     """The clean text of a PDF after parse, boilerplate and normalize."""
-    parsed = parse_pdf(str(path), {"max_pages": 50, "tables": "auto"}, None, Pages(lambda page: None, []))
+    read = ParseSettings().model_dump(mode="json")
+    parsed = parse_pdf(str(path), read, None, Pages(lambda page: None, []))
     return clean_of(parsed, **settings)
 
 

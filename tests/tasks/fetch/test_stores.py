@@ -132,9 +132,9 @@ def test_a_listing_that_breaks_off_deletes_nothing_and_repeats_no_key(tmp_path: 
 @pytest.mark.parametrize(
     ("url", "named"),
     [
-        ("s3://bucket/reports", r"corpusgate\[cloud\]"),
-        ("gs://bucket", r"corpusgate\[cloud\]"),
-        ("az://container", r"corpusgate\[cloud\]"),
+        ("s3://bucket/reports", r"\.\[cloud\]"),
+        ("gs://bucket", r"\.\[cloud\]"),
+        ("az://container", r"\.\[cloud\]"),
         ("nowhere://x", "correct the URL"),
         ("https://example.org/", "type: http"),
         ("zip::zip::file:///x.zip", "archives inside archives"),

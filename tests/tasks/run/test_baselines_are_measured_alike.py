@@ -76,3 +76,17 @@ def test_the_same_labels_and_scorers_need_nothing(configuration: Configuration) 
     second = run_engine(configuration)
     assert measured_as(second) == {}
     assert [path.name for path in second.session.context.folder.iterdir() if path.name.startswith("2")] == []
+
+
+def test_a_baseline_that_cannot_be_scored_here_stays_as_it_was_measured(
+    configuration: Configuration, tmp_path: Path
+) -> None:
+    first = run_engine(configuration)
+    live = first.session.context.run_id
+    first.session.runs.update(live, stage_settings={"parse": {"of_another_version": True}})
+    label(tmp_path, "2", TEXT.replace("three", "seven"))
+    second = run_engine(configuration)
+    manifest = second.session.runs.manifest(second.session.context.run_id)
+    assert manifest["measured_as"] == {}
+    assert manifest["not_measured_again"] == {live: "its settings are not known to this version"}
+    assert second.session.runs.measured_as(second.session.context.run_id, live) == live

@@ -1,11 +1,17 @@
 """A key changes when, and only when, something that shapes the output changes."""
 
+import json
+
+import pytest
+
 from schemas.names import StageName
 from tasks.boilerplate.settings import BoilerplateSettings
 from tasks.chunk.settings import ChunkSettings
+from tasks.metadata.settings import MetadataSettings
 from tasks.parse.settings import ParseSettings
 from tasks.run.keys import digest, document_key, measures_key, shaping_settings, stage_base
 from tasks.run.registry import STAGES
+from tasks.stage import StageSettings
 
 
 def test_a_setting_that_shapes_the_output_changes_the_base() -> None:
@@ -56,3 +62,16 @@ def test_settings_of_a_class_enter_the_keys_of_its_documents_only() -> None:
     assert base(forums, "forum") != base(plain, "forum")
     # What a run says of its code knows of both.
     assert stage_base(stage, forums) != stage_base(stage, plain)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        BoilerplateSettings.model_validate({"extractor": "resiliparse", "by_class": {"a": {"favor": "recall"}}}),
+        MetadataSettings.model_validate({"entities": True, "by_class": {"a": {"title_from": ["opening"]}}}),
+    ],
+)
+def test_settings_of_a_class_come_back_from_a_manifest_as_they_were_given(settings: StageSettings) -> None:
+    stored = type(settings).model_validate_json(json.dumps(settings.model_dump(mode="json")))
+    assert stored == settings
+    assert stored.for_class("a") == settings.for_class("a") != settings.for_class("b")
