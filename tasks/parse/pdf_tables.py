@@ -1,6 +1,6 @@
 """Tables of a PDF page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,19 +23,23 @@ class Grid:
     fill: float
 
 
-def page_tables(page: Any, lines: Sequence[Line], method: str) -> tuple[list[Grid], list[Line]]:
+def page_tables(
+    page: Any, lines: Sequence[Line], method: str, before_model: Callable[[], None]
+) -> tuple[list[Grid], list[Line]]:
     """The tables of a page from the top, and the lines that stand in none of them.
 
     `ruled` looks for drawn grids only. `layout` asks the layout model on every page. `auto` asks it only on pages
     that show signs of a table: three rows or more that begin or end runs of short text at the same three places.
     Where both find a table in one place, the drawn grid is taken if a greater share of its cells holds text, and its
     cells hold no more than two runs of text on average; otherwise its rules part too much, or do not part all rows.
+    `before_model` is called before the model is asked, which takes a second or more.
     """
     if method == "none":
         return [], list(lines)
     words = page.get_text("words", flags=FLAGS)
     grids = _grids(page.find_tables(use_layout=False), words, lines)
     if method == "layout" or (method == "auto" and _has_aligned_runs(lines)):
+        before_model()
         grids = [_chosen(grid, grids, lines) for grid in _grids(page.find_tables(union=True), words, lines)]
     grids.sort(key=lambda grid: (grid.box[1], grid.box[0]))
     rest = [line for line in lines if not any(_inside(line.box, grid.box) for grid in grids)]

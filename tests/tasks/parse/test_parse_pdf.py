@@ -181,3 +181,24 @@ def test_text_agrees_with_another_reader(shared_data):
         with pypdfium2.PdfDocument(path) as document:
             theirs = characters("".join(page.get_textpage().get_text_range() for page in document))
         assert (ours - theirs).total() + (theirs - ours).total() < 0.02 * theirs.total(), name
+
+
+def test_a_page_that_the_layout_model_reads_is_given_more_time(pdf, tmp_path):
+    pdf.multi_cell(0, 6, LOREM)
+    pdf.add_page()
+    for row in range(4):
+        for column, words in enumerate(("Harbour", "Ships", "Cargo")):
+            pdf.set_xy(20 + 50 * column, 40 + 8 * row)
+            pdf.cell(40, 6, f"{words} {row}")
+    pdf.output(tmp_path / "a.pdf")
+
+    def said(tables):
+        messages = []
+        settings = ParseSettings(tables=tables).model_dump(mode="json", exclude={"limits"})
+        parse_pdf(str(tmp_path / "a.pdf"), settings, None, Pages(messages.append, []))
+        return messages
+
+    first, second, longer, end = {"page": 1}, {"page": 2}, {"extend": True}, {"page": None}
+    assert said("ruled") == [first, second, end]
+    assert said("auto") == [first, second, longer, end]
+    assert said("layout") == [first, longer, second, longer, end]
