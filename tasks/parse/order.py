@@ -110,8 +110,13 @@ def _is_gutter(lines: Sequence[Line], x: float) -> bool:
 
 
 def _is_running_text(side: Sequence[Line]) -> bool:
-    """Half of the lines hold at least 18 characters: text in narrow columns does, a table's cells do not."""
-    return median(len(line.text) for line in side) >= 18
+    """Half of the lines hold at least 18 characters: text in narrow columns does, a table's cells do not.
+
+    Formulas are many short runs among few long ones: there, four lines of at least 30 characters must hold half of all.
+    """
+    lengths = [len(line.text) for line in side]
+    long = [length for length in lengths if length >= 30]
+    return median(lengths) >= 18 or (len(long) >= 4 and 2 * sum(long) >= sum(lengths))
 
 
 def _share_on_one_line(left: Sequence[Line], right: Sequence[Line]) -> float:

@@ -3,6 +3,7 @@ import pytest
 from fpdf import FPDF
 
 from tasks.documents.cage_worker import Pages
+from tasks.documents.raw_text import lookup_key, read_raw
 from tasks.parse.pdf import parse_pdf
 from tasks.parse.settings import ParseSettings
 
@@ -70,6 +71,54 @@ def test_two_columns_are_read_one_after_the_other(pdf, tmp_path):
     expected = [f"{side} column line {i:02d}" for side in ("left", "right") for i in range(30)]
     places = [text.index(words) for words in ["A title that spans", *expected]]
     assert places == sorted(places)
+
+
+def test_two_columns_with_formulas_are_read_one_after_the_other(pdf, tmp_path):
+    """Formulas are more runs than the sentences between them: columns are told by the characters."""
+    pdf.set_font("helvetica", size=9)
+    for column, name in enumerate(("left", "right")):
+        x = 20 + 95 * column
+        for row in range(4):
+            y = 30 + 40 * row
+            for i, run in enumerate(("a", "2", "b", "2", "c", "x", "y", "z")):
+                pdf.text(x + 6 * i, y + (i % 2), run)
+            pdf.text(x, y + 8, f"Paragraph {row} of the {name} column begins here")
+            pdf.text(x, y + 13, "and goes on for one more line of the page.")
+    pdf.output(tmp_path / "formulas.pdf")
+    text = "\n".join(element["text"] for element in parse(tmp_path / "formulas.pdf", tables="none")["elements"])
+    places = [text.index(f"Paragraph {row} of the {name}") for name in ("left", "right") for row in range(4)]
+    assert places == sorted(places)
+
+
+def test_formulas_and_sentences_in_larger_type_are_no_headings(pdf, tmp_path):
+    def line(text, size):
+        pdf.set_font("helvetica", size=size)
+        pdf.multi_cell(0, size * 0.5, text, new_x="LMARGIN", new_y="NEXT")
+        pdf.ln(6)
+
+    sentence = "The results of this section hold for every ring with a finite number of elements."
+    for text in (
+        "Spectra of finite rings",
+        "f(x) + g(y) = 1",
+        "2 2 c2",
+        sentence,
+        "Is it so for all of the rings that we know of today?",
+    ):
+        line(text, 16)
+    line(LOREM * 6, 9)
+    pdf.output(tmp_path / "a.pdf")
+    headings = [text for kind, _, text in kinds(parse(tmp_path / "a.pdf")) if kind == "heading"]
+    assert headings == ["Spectra of finite rings", "Is it so for all of the rings that we know of today?"]
+
+
+def test_right_to_left_lines_are_read_as_they_are_spoken(shared_data):
+    """Held against PDFium, which puts these lines in order itself."""
+    file = next((shared_data / "ocr" / "olmocr-bench-sample" / "pdfs").rglob("ff3d6e051903*.pdf"))
+    found = lookup_key("\n".join(element["text"] for element in parse(file)["elements"]))
+    lines = read_raw(file.read_bytes(), "application/pdf").pages[0].splitlines()
+    long = [key for line in lines if len(key := lookup_key(line)) > 40 and not key.isascii()]
+    assert len(long) >= 15
+    assert sum(key in found for key in long) >= 0.8 * len(long)
 
 
 def test_a_ruled_table_keeps_spans_and_is_not_repeated_as_text(pdf, tmp_path):
