@@ -120,11 +120,14 @@ def _is_running_text(side: Sequence[Line]) -> bool:
 
 
 def _share_on_one_line(left: Sequence[Line], right: Sequence[Line]) -> float:
-    """Of the side with fewer lines, the share that stand at the height of a line on the other side."""
-    few, many = sorted((left, right), key=len)
-    heights = sorted(line.middle for line in many)
+    """The share of a side's lines that stand at the height of a line on the other side; the greater of both sides'."""
+    return max(_share_beside(left, right), _share_beside(right, left))
+
+
+def _share_beside(lines: Sequence[Line], others: Sequence[Line]) -> float:
+    heights = sorted(line.middle for line in others)
     beside = 0
-    for line in few:
+    for line in lines:
         i = bisect_left(heights, line.middle - 0.2 * line.size)
         beside += i < len(heights) and heights[i] <= line.middle + 0.2 * line.size
-    return beside / len(few)
+    return beside / len(lines)
