@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
+from tasks.parse.leftward import LEFTWARD, spoken_order
 from tasks.parse.lines import Box, Line, rows_of, union
 from tasks.parse.pdf_lines import FLAGS
 from tasks.parse.tables import Cell, Rows
@@ -116,7 +118,15 @@ def _text_in(box: Sequence[float], words: Sequence[Any]) -> str:
         for word in words
         if box[0] <= (word[0] + word[2]) / 2 <= box[2] and box[1] <= (word[1] + word[3]) / 2 <= box[3]
     ]
-    return " ".join(word[4] for word in inside)
+    return " ".join(word for _, line in groupby(inside, lambda word: word[5:7]) for word in _spoken(list(line)))
+
+
+def _spoken(words: Sequence[Any]) -> list[str]:
+    """The words of one line as they are spoken: MuPDF gives those of right-to-left writing in either order."""
+    if not any(LEFTWARD.search(word[4]) for word in words):
+        return [word[4] for word in words]
+    texts = [word[4] for word in sorted(words, key=lambda word: word[0])]
+    return [texts[place] for place in spoken_order(texts)]
 
 
 def _inside(box: Box, table: Box) -> bool:

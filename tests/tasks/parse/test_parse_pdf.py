@@ -121,6 +121,15 @@ def test_right_to_left_lines_are_read_as_they_are_spoken(shared_data):
     assert sum(key in found for key in long) >= 0.8 * len(long)
 
 
+def test_right_to_left_cells_are_read_as_they_are_spoken(shared_data):
+    """The words of the row's head are those of the CSV file that is published with the PDF."""
+    (table,) = (e for e in parse(shared_data / "tables" / "tabula-csv" / "indictb1h_14.pdf")["elements"] if e["html"])
+    published = (shared_data / "tables" / "tabula-csv" / "csv" / "indictb1h_14.csv").read_text(encoding="utf-8")
+    (head,) = (line.rsplit(",", 1)[1] for line in published.splitlines() if line.startswith("0.7,1.3,"))
+    assert len(head.split()) == 4
+    assert head in table["text"]
+
+
 def test_a_ruled_table_keeps_spans_and_is_not_repeated_as_text(pdf, tmp_path):
     pdf.multi_cell(0, 6, LOREM, new_x="LMARGIN", new_y="NEXT")
     with pdf.table(first_row_as_headings=True) as table:
