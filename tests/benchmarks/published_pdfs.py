@@ -64,7 +64,7 @@ def text_of_latex(source: str) -> str:
     """The words between `document`'s begin and end; a chapter has its number before it, other commands are left out."""
     body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0]
     body = re.sub(r"\\chapter\{(.*?)\}", r"1 \1", body)
-    return re.sub(r"\\\w+(?:\[.*?\])?(?:\{.*?\})?", "", body)
+    return re.sub(r"\\\w+(?:\[.*?\]|\{.*?\})*", "", body)
 
 
 def _report_table(name: str, truth: str, row: Mapping[str, Any] | None, failures: Mapping[str, Any]) -> None:
