@@ -48,13 +48,14 @@ class CageLimits(BaseModel):
         default=120,
         gt=0,
         le=86_400,
-        description="Wall seconds one document may take; every page read by OCR adds seconds_per_page.",
+        description="Wall seconds one document may take; a page that a model reads (OCR, the layout of tables) adds "
+        "seconds_per_page.",
     )
     seconds_per_page: float = Field(
         default=20,
         gt=0,
         le=86_400,
-        description="Wall seconds one page may take, twice that if it is read by OCR; a page over it is left out and "
+        description="Wall seconds one page may take, twice that if a model reads it; a page over it is left out and "
         "the document tried once more.",
     )
     memory_mb: int = Field(

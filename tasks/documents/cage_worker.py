@@ -44,7 +44,7 @@ class Pages:
         return True
 
     def extend(self) -> None:
-        """Says that the current page is read by OCR: it may take twice the time, and the document longer by that."""
+        """Says that a model reads the current page: it may take twice the time, and the document longer by that."""
         self._send({"extend": True})
 
     def done(self) -> None:

@@ -1,6 +1,7 @@
 """From lines to blocks: paragraphs, headings, list items, captions, footnotes, code."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ _CAPTION = re.compile(
     re.IGNORECASE,
 )
 _FOOTNOTE = re.compile(r"(?:\(?\d{1,3}\)?\s+|[*†‡§¹²³⁴-⁹]+\s*)[^\W\d_]")
+_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_SENTENCE = re.compile(r"(?:\S+\s+){9}\S*(?<!\b[A-Z])[.!](?:\s+[^\W\d_a-z]|\s*\Z)")
+"""The end of a sentence after ten words or more: on a page of references in small type, running text is large too."""
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？")
 
 
@@ -160,9 +165,20 @@ def _is_large(block: Block, style: Style) -> bool:
         block.size >= 1.14 * style.size
         and len(block.lines) <= 4
         and len(text) <= 250
-        and sum(character.isalpha() for character in text) >= 2
+        and bool(_TWO_LETTERS.search(text))
+        and not _is_formula(text)
+        and not _SENTENCE.search(text)
         and recurrence(block) not in style.repeated
     )
+
+
+def _is_formula(text: str) -> bool:
+    """Whether it has a sign of mathematics and no word.
+
+    >>> _is_formula("∇⋅E = ρ"), _is_formula("Costs > 5 %"), _is_formula("C++")
+    (True, False, True)
+    """
+    return not _WORD.search(text) and any(unicodedata.category(character) == "Sm" for character in text)
 
 
 def _is_bold_heading(block: Block, style: Style) -> bool:

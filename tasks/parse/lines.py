@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tasks.parse.leftward import spoken_order
+
 Box: TypeAlias = tuple[float, float, float, float]
 
 
@@ -45,12 +47,13 @@ def rows_of(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def merged(row: Sequence[Line]) -> Line:
-    """The runs of one row as one line."""
+    """The runs of one row, which stand from the left, as one line."""
     if len(row) == 1:
         return row[0]
     longest = max(row, key=lambda line: len(line.text))
+    texts = [line.text for line in row]
     return Line(
-        " ".join(line.text for line in row),
+        " ".join(texts[place] for place in spoken_order(texts)),
         union(line.box for line in row),
         longest.size,
         all(line.bold for line in row),

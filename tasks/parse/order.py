@@ -110,16 +110,24 @@ def _is_gutter(lines: Sequence[Line], x: float) -> bool:
 
 
 def _is_running_text(side: Sequence[Line]) -> bool:
-    """Half of the lines hold at least 18 characters: text in narrow columns does, a table's cells do not."""
-    return median(len(line.text) for line in side) >= 18
+    """Half of the lines hold at least 18 characters: text in narrow columns does, a table's cells do not.
+
+    Formulas are many short runs among few long ones: there, four lines of at least 30 characters must hold half of all.
+    """
+    lengths = [len(line.text) for line in side]
+    long = [length for length in lengths if length >= 30]
+    return median(lengths) >= 18 or (len(long) >= 4 and 2 * sum(long) >= sum(lengths))
 
 
 def _share_on_one_line(left: Sequence[Line], right: Sequence[Line]) -> float:
-    """Of the side with fewer lines, the share that stand at the height of a line on the other side."""
-    few, many = sorted((left, right), key=len)
-    heights = sorted(line.middle for line in many)
+    """The share of a side's lines that stand at the height of a line on the other side; the greater of both sides'."""
+    return max(_share_beside(left, right), _share_beside(right, left))
+
+
+def _share_beside(lines: Sequence[Line], others: Sequence[Line]) -> float:
+    heights = sorted(line.middle for line in others)
     beside = 0
-    for line in few:
+    for line in lines:
         i = bisect_left(heights, line.middle - 0.2 * line.size)
         beside += i < len(heights) and heights[i] <= line.middle + 0.2 * line.size
-    return beside / len(few)
+    return beside / len(lines)

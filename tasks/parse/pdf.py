@@ -32,7 +32,7 @@ def parse_pdf(path: str, settings: dict[str, Any], declared: str | None, pages: 
 
         def open_page(number: int) -> PdfPage | None:
             try:
-                return _Page(document, number, settings["tables"])
+                return _Page(document, number, settings["tables"], pages)
             except _PYMUPDF_ERRORS:
                 return None
 
@@ -41,9 +41,9 @@ def parse_pdf(path: str, settings: dict[str, Any], declared: str | None, pages: 
 
 
 class _Page(PdfPage):
-    def __init__(self, document: Any, number: int, tables: str) -> None:
+    def __init__(self, document: Any, number: int, tables: str, progress: Pages) -> None:
         pymupdf.TOOLS.reset_mupdf_warnings()
-        self._number, self._tables = number, tables
+        self._number, self._tables, self._progress = number, tables, progress
         self._page = page = document.load_page(number - 1)
         if page.rotation:
             # Coordinates are those of the page as drawn; the reader sees it turned.
@@ -72,7 +72,7 @@ class _Page(PdfPage):
     def blocks(self) -> list[Block] | None:
         """Its text and tables in reading order."""
         try:
-            grids, rest = page_tables(self._page, self.lines, self._tables)
+            grids, rest = page_tables(self._page, self.lines, self._tables, self._progress.extend)
         except _PYMUPDF_ERRORS:
             return None
         blocks = [block for group in reading_order(rest) for block in paragraphs(group, self._number)]

@@ -85,8 +85,10 @@ def parse_with_models(path: str, settings: dict[str, Any], declared: str | None,
     missing = []
     for number in range(1, count + 1):
         before = len(elements.rows)
-        if pages.enter(number) and (read := _converted(converter, data, number)):
-            read_document(read, elements, TreeOptions(placed=True))
+        if pages.enter(number):
+            pages.extend()
+            if read := _converted(converter, data, number):
+                read_document(read, elements, TreeOptions(placed=True))
         if len(elements.rows) == before:
             missing.append(number)
     pages.done()

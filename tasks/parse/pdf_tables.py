@@ -1,9 +1,11 @@
 """Tables of a PDF page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
+from tasks.parse.leftward import LEFTWARD, spoken_order
 from tasks.parse.lines import Box, Line, rows_of, union
 from tasks.parse.pdf_lines import FLAGS
 from tasks.parse.tables import Cell, Rows
@@ -23,19 +25,23 @@ class Grid:
     fill: float
 
 
-def page_tables(page: Any, lines: Sequence[Line], method: str) -> tuple[list[Grid], list[Line]]:
+def page_tables(
+    page: Any, lines: Sequence[Line], method: str, before_model: Callable[[], None]
+) -> tuple[list[Grid], list[Line]]:
     """The tables of a page from the top, and the lines that stand in none of them.
 
     `ruled` looks for drawn grids only. `layout` asks the layout model on every page. `auto` asks it only on pages
     that show signs of a table: three rows or more that begin or end runs of short text at the same three places.
     Where both find a table in one place, the drawn grid is taken if a greater share of its cells holds text, and its
     cells hold no more than two runs of text on average; otherwise its rules part too much, or do not part all rows.
+    `before_model` is called before the model is asked, which takes a second or more.
     """
     if method == "none":
         return [], list(lines)
     words = page.get_text("words", flags=FLAGS)
     grids = _grids(page.find_tables(use_layout=False), words, lines)
     if method == "layout" or (method == "auto" and _has_aligned_runs(lines)):
+        before_model()
         grids = [_chosen(grid, grids, lines) for grid in _grids(page.find_tables(union=True), words, lines)]
     grids.sort(key=lambda grid: (grid.box[1], grid.box[0]))
     rest = [line for line in lines if not any(_inside(line.box, grid.box) for grid in grids)]
@@ -112,7 +118,15 @@ def _text_in(box: Sequence[float], words: Sequence[Any]) -> str:
         for word in words
         if box[0] <= (word[0] + word[2]) / 2 <= box[2] and box[1] <= (word[1] + word[3]) / 2 <= box[3]
     ]
-    return " ".join(word[4] for word in inside)
+    return " ".join(word for _, line in groupby(inside, lambda word: word[5:7]) for word in _spoken(list(line)))
+
+
+def _spoken(words: Sequence[Any]) -> list[str]:
+    """The words of one line as they are spoken: MuPDF gives those of right-to-left writing in either order."""
+    if not any(LEFTWARD.search(word[4]) for word in words):
+        return [word[4] for word in words]
+    texts = [word[4] for word in sorted(words, key=lambda word: word[0])]
+    return [texts[place] for place in spoken_order(texts)]
 
 
 def _inside(box: Box, table: Box) -> bool:

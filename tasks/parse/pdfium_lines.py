@@ -6,24 +6,18 @@ where the next character stands on another base line, or too far off to belong t
 
 import ctypes
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from tasks.parse.leftward import LEFTWARD, spoken
 from tasks.parse.lines import Box, Line, union
 
 _WIDE = 1.2
 """Gap in type sizes at which a line ends: between columns, or between the cells of a table."""
 
-_LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff"
-"""Hebrew, Arabic, Syriac, Thaana, N'Ko, Samaritan, Mandaic, and their presentation forms."""
-_LEFTWARD = re.compile(f"(?![\u0660-\u0669\u06f0-\u06f9])[{_LETTER}]")
-_PIECES = re.compile(
-    f"((?:(?![\u0660-\u0669\u06f0-\u06f9])[{_LETTER}])(?:[^\\w]*(?![\u0660-\u0669\u06f0-\u06f9])[{_LETTER}]+)*)"
-)
 _BOLD_WEIGHT = 600
 _MONO = ("mono", "courier", "consol", "typewriter")
 _GENERATED = (0x20, 0x0A, 0x0D)
@@ -144,8 +138,8 @@ def _line(text: Any, run: _Run, to_view: _Viewer) -> Line | None:
     content = "".join(run.characters).strip()
     if not content:
         return None
-    if _LEFTWARD.search(content) and run.boxes[-1][0] >= run.boxes[0][0]:
-        content = _spoken(content)
+    if LEFTWARD.search(content) and run.boxes[-1][0] >= run.boxes[0][0]:
+        content = spoken(content)
     weight, name, fixed = _font(text, run.first)
     angle = pdfium.FPDFText_GetCharAngle(text, run.first)
     return Line(
@@ -157,20 +151,6 @@ def _line(text: Any, run: _Run, to_view: _Viewer) -> Line | None:
         False,
         abs(math.sin(angle)) < 0.1 and math.cos(angle) > 0,
     )
-
-
-def _spoken(content: str) -> str:
-    """A line with right-to-left writing as it is spoken, from the order in which it stands from left to right.
-
-    A line mostly of such writing runs from the right; words of the other direction, and numbers, keep their own.
-
-    >>> _spoken("".join(reversed("\u05e9\u05dc\u05d5\u05dd"))) == "\u05e9\u05dc\u05d5\u05dd"
-    True
-    """
-    pieces = [piece for piece in _PIECES.split(content) if piece]
-    leftward = [piece[::-1] if _LEFTWARD.match(piece) else piece for piece in pieces]
-    mostly = 2 * sum(len(piece) for piece in pieces if _LEFTWARD.match(piece)) > len(content)
-    return "".join(reversed(leftward) if mostly else leftward)
 
 
 def _font(text: Any, index: int) -> tuple[int, str, bool]:

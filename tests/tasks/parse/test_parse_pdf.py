@@ -3,6 +3,7 @@ import pytest
 from fpdf import FPDF
 
 from tasks.documents.cage_worker import Pages
+from tasks.documents.raw_text import lookup_key, read_raw
 from tasks.parse.pdf import parse_pdf
 from tasks.parse.settings import ParseSettings
 
@@ -70,6 +71,63 @@ def test_two_columns_are_read_one_after_the_other(pdf, tmp_path):
     expected = [f"{side} column line {i:02d}" for side in ("left", "right") for i in range(30)]
     places = [text.index(words) for words in ["A title that spans", *expected]]
     assert places == sorted(places)
+
+
+def test_two_columns_with_formulas_are_read_one_after_the_other(pdf, tmp_path):
+    """Formulas are more runs than the sentences between them: columns are told by the characters."""
+    pdf.set_font("helvetica", size=9)
+    for column, name in enumerate(("left", "right")):
+        x = 20 + 95 * column
+        for row in range(4):
+            y = 30 + 40 * row
+            for i, run in enumerate(("a", "2", "b", "2", "c", "x", "y", "z")):
+                pdf.text(x + 6 * i, y + (i % 2), run)
+            pdf.text(x, y + 8, f"Paragraph {row} of the {name} column begins here")
+            pdf.text(x, y + 13, "and goes on for one more line of the page.")
+    pdf.output(tmp_path / "formulas.pdf")
+    text = "\n".join(element["text"] for element in parse(tmp_path / "formulas.pdf", tables="none")["elements"])
+    places = [text.index(f"Paragraph {row} of the {name}") for name in ("left", "right") for row in range(4)]
+    assert places == sorted(places)
+
+
+def test_formulas_and_sentences_in_larger_type_are_no_headings(pdf, tmp_path):
+    def line(text, size):
+        pdf.set_font("helvetica", size=size)
+        pdf.multi_cell(0, size * 0.5, text, new_x="LMARGIN", new_y="NEXT")
+        pdf.ln(6)
+
+    sentence = "The results of this section hold for every ring with a finite number of elements."
+    for text in (
+        "Spectra of finite rings",
+        "f(x) + g(y) = 1",
+        "2 2 c2",
+        sentence,
+        "Is it so for all of the rings that we know of today?",
+    ):
+        line(text, 16)
+    line(LOREM * 6, 9)
+    pdf.output(tmp_path / "a.pdf")
+    headings = [text for kind, _, text in kinds(parse(tmp_path / "a.pdf")) if kind == "heading"]
+    assert headings == ["Spectra of finite rings", "Is it so for all of the rings that we know of today?"]
+
+
+def test_right_to_left_lines_are_read_as_they_are_spoken(shared_data):
+    """Held against PDFium, which puts these lines in order itself."""
+    file = next((shared_data / "ocr" / "olmocr-bench-sample" / "pdfs").rglob("ff3d6e051903*.pdf"))
+    found = lookup_key("\n".join(element["text"] for element in parse(file)["elements"]))
+    lines = read_raw(file.read_bytes(), "application/pdf").pages[0].splitlines()
+    long = [key for line in lines if len(key := lookup_key(line)) > 40 and not key.isascii()]
+    assert len(long) >= 15
+    assert sum(key in found for key in long) >= 0.8 * len(long)
+
+
+def test_right_to_left_cells_are_read_as_they_are_spoken(shared_data):
+    """The words of the row's head are those of the CSV file that is published with the PDF."""
+    (table,) = (e for e in parse(shared_data / "tables" / "tabula-csv" / "indictb1h_14.pdf")["elements"] if e["html"])
+    published = (shared_data / "tables" / "tabula-csv" / "csv" / "indictb1h_14.csv").read_text(encoding="utf-8")
+    (head,) = (line.rsplit(",", 1)[1] for line in published.splitlines() if line.startswith("0.7,1.3,"))
+    assert len(head.split()) == 4
+    assert head in table["text"]
 
 
 def test_a_ruled_table_keeps_spans_and_is_not_repeated_as_text(pdf, tmp_path):
@@ -181,3 +239,24 @@ def test_text_agrees_with_another_reader(shared_data):
         with pypdfium2.PdfDocument(path) as document:
             theirs = characters("".join(page.get_textpage().get_text_range() for page in document))
         assert (ours - theirs).total() + (theirs - ours).total() < 0.02 * theirs.total(), name
+
+
+def test_a_page_that_the_layout_model_reads_is_given_more_time(pdf, tmp_path):
+    pdf.multi_cell(0, 6, LOREM)
+    pdf.add_page()
+    for row in range(4):
+        for column, words in enumerate(("Harbour", "Ships", "Cargo")):
+            pdf.set_xy(20 + 50 * column, 40 + 8 * row)
+            pdf.cell(40, 6, f"{words} {row}")
+    pdf.output(tmp_path / "a.pdf")
+
+    def said(tables):
+        messages = []
+        settings = ParseSettings(tables=tables).model_dump(mode="json", exclude={"limits"})
+        parse_pdf(str(tmp_path / "a.pdf"), settings, None, Pages(messages.append, []))
+        return messages
+
+    first, second, longer, end = {"page": 1}, {"page": 2}, {"extend": True}, {"page": None}
+    assert said("ruled") == [first, second, end]
+    assert said("auto") == [first, second, longer, end]
+    assert said("layout") == [first, longer, second, longer, end]
