@@ -133,7 +133,8 @@ def _styles() -> str:
         f'<w:style w:type="paragraph" w:styleId="{key}"><w:name w:val="{name}"/></w:style>'
         for key, name in _STYLES.items()
     )
-    return f"<w:styles {_W}>{styles}</w:styles>"
+    normal = '<w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/></w:style>'
+    return f"<w:styles {_W}>{normal}{styles}</w:styles>"
 
 
 def _numbering() -> str:

@@ -30,6 +30,7 @@ _STYLES = (
     '<patternFill patternType="none"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1">'
     '<xf numFmtId="0"/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0"/>'
     '<xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/></cellXfs>'
+    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles>'
 )
 
 
