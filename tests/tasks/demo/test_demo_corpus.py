@@ -28,7 +28,8 @@ STATES = ("healthy", "regressed")
 
 @pytest.fixture(scope="module")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DemoCorpus]:
-    return {state: build(tmp_path_factory.mktemp(state), state=state) for state in STATES}
+    copies = build(tmp_path_factory.mktemp("copies"), copies=2, seed=7)
+    return {state: build(tmp_path_factory.mktemp(state), state=state) for state in STATES} | {"copies": copies}
 
 
 def files(folder: Path) -> dict[str, tuple[bytes, float]]:
@@ -158,8 +159,9 @@ def test_labels_are_bound_to_the_bytes_but_for_one_stale_label(demos: dict[str, 
 
 
 @pytest.mark.parametrize("kind", ["text", "structure", "content", "pii", "questions", "entities"])
-def test_labelled_passages_stand_in_the_file(demos: dict[str, DemoCorpus], kind: str) -> None:
-    demo = demos["healthy"]
+@pytest.mark.parametrize("corpus", ["healthy", "copies"])
+def test_labelled_passages_stand_in_the_file(demos: dict[str, DemoCorpus], kind: str, corpus: str) -> None:
+    demo = demos[corpus]
     checked = 0
     for path, row in rows(demo, kind).items():
         if path.startswith("scans/"):
