@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,17 @@ RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, the b
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on standard output.")]
 
 DEFAULT_CONFIG = Path("corpusgate.yaml")
+
+
+def finite(value: float) -> float:
+    """The value of an option that is a number; `nan` is none, whatever bounds it passes.
+
+    Raises:
+        typer.BadParameter: it is not.
+    """
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no number of seconds")
+    return value
 
 
 def existing_lake(config: Path) -> tuple[Configuration, Lake]:

@@ -9,7 +9,15 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigArgument, ConfigOption, JsonOption, RunArgument, existing_lake
+from flows.cli.options import (
+    DEFAULT_CONFIG,
+    ConfigArgument,
+    ConfigOption,
+    JsonOption,
+    RunArgument,
+    existing_lake,
+    finite,
+)
 from schemas.names import StageName
 
 FailOn = Literal["fail", "warn"]
@@ -30,7 +38,8 @@ def run(
     as_json: JsonOption = False,
     fail_on: FailOnOption = "fail",
     wait: Annotated[
-        float, typer.Option(min=0, max=31_536_000, help="Seconds to wait for another run on the same lake.")
+        float,
+        typer.Option(min=0, max=31_536_000, callback=finite, help="Seconds to wait for another run on the same lake."),
     ] = 0.0,
 ) -> None:
     """Takes the corpus through all eleven stages, measures each, judges the new index and promotes it.

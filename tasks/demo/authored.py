@@ -1,7 +1,7 @@
 """The authored texts: YAML front matter over a body in a small Markdown dialect (see `blocks`)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,32 @@ class Question:
 
     question: str
     evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A named entity by its type and the names it has in the document."""
+
+    type: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`type` holds between two entities, each given by one of its names."""
+
+    type: str
+    head: str
+    tail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A test of one page; `passages` are its texts by their key (`text`, `before`, `cell` …)."""
+
+    kind: str
+    page: int
+    passages: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +68,9 @@ class Source:
     description: str = ""
     keep: tuple[str, ...] = ()
     questions: tuple[Question, ...] = field(default=())
+    entities: tuple[Entity, ...] = field(default=())
+    relations: tuple[Relation, ...] = field(default=())
+    assertions: tuple[Assertion, ...] = field(default=())
 
     @property
     def folder(self) -> str:
@@ -57,7 +86,20 @@ def read_yaml(name: str) -> Any:
 @lru_cache(maxsize=1)
 def healthy_sources() -> tuple[Source, ...]:
     """All documents of the first state, by path."""
-    return tuple(_read("policies", "reports", "support", "articles", "bulletins", "incoming"))
+    return tuple(
+        _read(
+            "policies",
+            "reports",
+            "support",
+            "articles",
+            "bulletins",
+            "contracts",
+            "sheets",
+            "mail",
+            "scans",
+            "incoming",
+        )
+    )
 
 
 @lru_cache(maxsize=1)
@@ -75,6 +117,14 @@ def _read(*folders: str) -> Iterator[Source]:
 def _parse(name: str, text: str) -> Source:
     _, front, body = text.split("---\n", 2)
     values: dict[str, Any] = yaml.load(front, Loader=yaml.BaseLoader)  # noqa: S506 (text only)
+    records: dict[str, Any] = {
+        "questions": tuple(Question(**entry) for entry in values.pop("questions", ())),
+        "entities": tuple(Entity(entry["type"], tuple(entry["names"])) for entry in values.pop("entities", ())),
+        "relations": tuple(Relation(**entry) for entry in values.pop("relations", ())),
+        "assertions": tuple(
+            Assertion(entry.pop("kind"), int(entry.pop("page")), tuple(entry.items()))
+            for entry in values.pop("assertions", ())
+        ),
+    }
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    questions = tuple(Question(**entry) for entry in values.get("questions", ()))
-    return replace(Source(name=name, body=body.strip(), **(fields | {"questions": ()})), questions=questions)
+    return Source(name=name, body=body.strip(), **fields, **records)

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,14 +12,18 @@ from typing import Any, Literal
 
 from tasks.demo import broken
 from tasks.demo.authored import Source
-from tasks.demo.configuration import CLASSES, EXPECTED_QUARANTINE, FIRST_LINE, configuration
+from tasks.demo.configuration import CLASSES, EXPECTED_QUARANTINE, FIRST_LINE, SCANS, configuration
+from tasks.demo.contracts import render_contract
 from tasks.demo.duplicates import pair_labels
 from tasks.demo.labels import Rendered, labels_of
+from tasks.demo.messages import render_message
 from tasks.demo.notes import render_note
 from tasks.demo.pages import render_page
 from tasks.demo.reports import render_report
 from tasks.demo.revisions import Revision, healthy, regressed
+from tasks.demo.scans import render_scan
 from tasks.demo.variation import Variation
+from tasks.demo.workbooks import render_workbook
 from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import write_gold_set
 
@@ -59,7 +63,8 @@ def build(folder: Path, *, state: State = "healthy", copies: int = 1, seed: int 
 
     The state `regressed` is the same corpus some weeks later: documents changed, added, moved and deleted, and
     every report exported with a broken text layer. With `copies` over 1 each copy lies under `copy-0001/` … with
-    other names, numbers and dates and a tenant of its own. Anything else in the folder (a lake) is left alone.
+    other names, numbers and dates and a tenant of its own, and no scans: recognizing them would outweigh all else.
+    Anything else in the folder (a lake) is left alone.
 
     Raises:
         ConfigurationError: the folder holds files of the same names that no demo wrote.
@@ -71,8 +76,11 @@ def build(folder: Path, *, state: State = "healthy", copies: int = 1, seed: int 
     (folder / "corpusgate.yaml").write_text(configuration(prefixes), encoding="utf-8")
     documents: list[DemoDocument] = []
     rows: dict[str, list[dict[str, Any]]] = {}
+    revisions = healthy() if state == "healthy" else regressed()
+    if copies > 1:
+        revisions = tuple(revision for revision in revisions if revision.source.folder != SCANS)
     for copy, prefix in enumerate(prefixes, 1):
-        for document, document_rows in _write_copy(folder / "corpus", prefix, state, Variation(seed, copy)):
+        for document, document_rows in _write_copy(folder / "corpus", prefix, revisions, Variation(seed, copy)):
             documents.append(document)
             for kind, row in document_rows.items():
                 rows.setdefault(kind, []).append(row)
@@ -103,9 +111,8 @@ def _make_room(folder: Path) -> None:
 
 
 def _write_copy(
-    corpus: Path, prefix: str, state: State, variation: Variation
+    corpus: Path, prefix: str, revisions: Sequence[Revision], variation: Variation
 ) -> Iterator[tuple[DemoDocument, dict[str, dict[str, Any]]]]:
-    revisions = healthy() if state == "healthy" else regressed()
     sources = [variation.source(revision.source) for revision in revisions]
     made = [_render(source, damaged=revision.damaged) for source, revision in zip(sources, revisions, strict=True)]
     shas = {
@@ -145,10 +152,16 @@ _RENDERERS: Mapping[str, Callable[[Source], Rendered]] = MappingProxyType(
         "corrupt": broken.corrupt,
         "encrypted": broken.encrypted,
         "empty": broken.empty,
+        "scan": render_scan,
+        ".docx": render_contract,
+        ".eml": render_message,
         ".html": render_page,
         ".pdf": render_report,
         ".md": render_note,
         ".txt": render_note,
+        ".xlsx": render_workbook,
+        ".jpg": render_scan,
+        ".png": render_scan,
     }
 )
 

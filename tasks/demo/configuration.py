@@ -16,8 +16,15 @@ CLASSES = {
     "support": "support_note",
     "articles": "article",
     "bulletins": "bulletin",
+    "contracts": "contract",
+    "sheets": "sheet",
+    "mail": "mail",
+    "scans": "scan",
 }
 """Document class by folder; what lies elsewhere stays unclassified."""
+
+SCANS = "scans"
+"""The folder of what is read by OCR."""
 
 TENANT, PARTNER = "skerry", "islandlink"
 
@@ -52,7 +59,9 @@ def _access(prefix: str) -> list[dict[str, Any]]:
     rules: list[dict[str, Any]] = [
         {"path": f"{prefix}partners/**", "tenant": f"{PARTNER}{suffix}", "groups": []},
         {"path": f"{prefix}reports/**", "tenant": f"{TENANT}{suffix}", "groups": ["management"]},
+        {"path": f"{prefix}contracts/**", "tenant": f"{TENANT}{suffix}", "groups": ["management"]},
         {"path": f"{prefix}support/**", "tenant": f"{TENANT}{suffix}", "groups": ["support"]},
+        {"path": f"{prefix}mail/**", "tenant": f"{TENANT}{suffix}", "groups": ["support"]},
     ]
     return [*rules, {"path": f"{prefix}**", "tenant": f"{TENANT}{suffix}", "groups": []}]
 

@@ -1,5 +1,6 @@
 """Labels of a rendered document, made from the same blocks as its bytes."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,14 +10,20 @@ from tasks.demo.blocks import INVISIBLE, Block
 from tasks.gold.kinds import (
     BlockLabel,
     ContentLabel,
+    EntitiesLabel,
+    EntityLabel,
     Label,
     LanguageLabel,
+    MentionLabel,
     MetadataLabel,
+    PageAssertionLabel,
+    PageAssertionsLabel,
     PiiLabel,
     PiiSpanLabel,
     QuestionLabel,
     QuestionsLabel,
     Quote,
+    RelationLabel,
     StructureLabel,
     TableLabel,
     TablesLabel,
@@ -58,6 +65,8 @@ def labels_of(source: Source, rendered: Rendered) -> dict[str, Label]:
             title=source.title, authors=source.authors or None, published=source.published
         ),
         "pii": lambda: _pii(rendered),
+        "entities": lambda: _entities(source, rendered),
+        "page_assertions": lambda: _assertions(source),
     }
     found: dict[str, Label] = {kind: made[kind]() for kind in source.labels}
     if source.questions:
@@ -146,6 +155,46 @@ def _marked(placed: Sequence[Placed]) -> Iterator[tuple[str, Quote]]:
                         suffix=visible(text[end : end + CONTEXT]),
                     ),
                 )
+
+
+def _entities(source: Source, rendered: Rendered) -> EntitiesLabel:
+    """Every place where one of the names stands is a mention."""
+    texts = [visible(p.block.text) for p in rendered.placed]
+    entities = tuple(
+        EntityLabel(
+            mentions=tuple(
+                MentionLabel(type=entity.type, quote=_quote(text, place.start(), place.end()))
+                for name in entity.names
+                for text in texts
+                for place in re.finditer(rf"\b{re.escape(name)}\b", text)
+            )
+        )
+        for entity in source.entities
+    )
+    position = {name: i for i, entity in enumerate(source.entities) for name in entity.names}
+    return EntitiesLabel(
+        entities=entities,
+        relations=tuple(
+            RelationLabel(type=relation.type, head=position[relation.head], tail=position[relation.tail])
+            for relation in source.relations
+        ),
+    )
+
+
+def _assertions(source: Source) -> PageAssertionsLabel:
+    return PageAssertionsLabel(
+        assertions=tuple(
+            PageAssertionLabel.model_validate(
+                {"id": f"{source.path}#{i}", "kind": a.kind, "page": a.page, **dict(a.passages)}
+            )
+            for i, a in enumerate(source.assertions, 1)
+        )
+    )
+
+
+def _quote(text: str, start: int, end: int) -> Quote:
+    """The passage with what stands around it."""
+    return Quote(exact=text[start:end], prefix=text[max(0, start - CONTEXT) : start], suffix=text[end : end + CONTEXT])
 
 
 def visible(text: str) -> str:

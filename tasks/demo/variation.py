@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
 
-from tasks.demo.authored import Question, Source, read_yaml
+from tasks.demo.authored import Assertion, Entity, Question, Relation, Source, read_yaml
 
 _STRUCTURED = r"\[\[(?:EMAIL_ADDRESS|PHONE_NUMBER|IBAN_CODE|CREDIT_CARD|US_SSN|IP_ADDRESS):[^\]]+\]\]"
 _ISO_DATE = r"\b20\d\d-\d\d-\d\d\b"
@@ -53,6 +53,12 @@ class Variation:
             description=self.text(source.description),
             keep=tuple(map(self.text, source.keep)),
             questions=tuple(Question(self.text(q.question), self.text(q.evidence)) for q in source.questions),
+            entities=tuple(Entity(e.type, tuple(map(self.text, e.names))) for e in source.entities),
+            relations=tuple(Relation(r.type, self.text(r.head), self.text(r.tail)) for r in source.relations),
+            assertions=tuple(
+                Assertion(a.kind, a.page, tuple((key, self.text(passage)) for key, passage in a.passages))
+                for a in source.assertions
+            ),
         )
 
     def text(self, text: str) -> str:

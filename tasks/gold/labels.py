@@ -89,5 +89,14 @@ class Labels:
         found = self.bound.get((document_id, name))
         return found is not None and found.stale
 
+    def completed_by(self, former: "Labels") -> "Labels":
+        """These labels, each stale one replaced by the former label of its document and kind that is not stale."""
+        fresh = {
+            key: former.bound[key]
+            for key, label in self.bound.items()
+            if label.stale and key in former.bound and not former.bound[key].stale
+        }
+        return Labels(self.version, {**self.bound, **fresh})
+
 
 NO_LABELS = Labels(None, {})

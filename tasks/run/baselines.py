@@ -15,7 +15,7 @@ from tasks.gate.judge import resolve_anchor
 from tasks.lake.files import write_table
 from tasks.run.configuration import StagesSettings
 from tasks.run.facts import all_locations
-from tasks.run.labels import bind_labels
+from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.registry import STAGES, scorers
 from tasks.run.session import Session
 
@@ -74,7 +74,11 @@ def _score_again(session: Session, baseline: str, name: str, stages: StagesSetti
     copy = Session(replace(context, run_id=name, configuration=configuration))
     for part in _KEPT:
         _copy(context.lake.run(baseline) / part, context.lake.run(name) / part)
-    labels, gold = bind_labels(configuration.gold, copy.runs.plan(name), context.lake)
+    plan = copy.runs.plan(name)
+    # A document that has changed since has labels for its new bytes, which say nothing of the old ones: there the
+    # baseline's own labels stay, or no changed document could be compared.
+    former = stored_labels(context.lake, copy.runs.manifest(baseline).get("gold_digest"), plan)
+    labels, gold = bind_labels(configuration.gold, plan, context.lake, former=former)
     copy.runs.update(name, **gold, scorers=scorers())
     copy.use(labels)
     batches, index_is_kept = copy.batches(), copy.index_is_kept()

@@ -15,8 +15,12 @@ from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import Lake
 
 
-def bind_labels(folders: Sequence[Path], plan: pa.Table, lake: Lake) -> tuple[Labels, dict[str, Any]]:
+def bind_labels(
+    folders: Sequence[Path], plan: pa.Table, lake: Lake, *, former: Labels = NO_LABELS
+) -> tuple[Labels, dict[str, Any]]:
     """Reads gold sets and binds them to the run's documents; the labels in use are stored in the lake.
+
+    A label that was made for other bytes than the run's gives way to the `former` one that was made for them.
 
     Returns:
         The labels, and what the manifest records of them: `gold_digest` (null without labels), `gold_sets`,
@@ -27,7 +31,7 @@ def bind_labels(folders: Sequence[Path], plan: pa.Table, lake: Lake) -> tuple[La
         ConfigurationError: a gold set is wrong.
     """
     gold_sets = [read_gold_set(folder) for folder in folders]
-    labels = bind(gold_sets, plan)
+    labels = bind(gold_sets, plan).completed_by(former)
     facts: dict[str, Any] = {
         "gold_sets": [gold_set.version for gold_set in gold_sets],
         "gold_source": _source(gold_sets),

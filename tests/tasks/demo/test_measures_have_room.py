@@ -41,3 +41,22 @@ def test_the_planted_look_alike_is_the_only_false_merge(healthy_figures: list[di
     )
     # Merged rightly: seven bunkering bulletins (21 pairs), two muster lists, the bicycle page and its old address.
     assert figure["value"] == pytest.approx(23 / 24)
+
+
+def test_scans_are_read_almost_as_they_were_drawn(healthy_figures: list[dict[str, Any]]) -> None:
+    figures = {
+        f["metric"]: f
+        for f in healthy_figures
+        if f["stage"] == "parse" and f["doc_class"] == "scan" and f["cohort"] == f["slice_key"] is None
+    }
+    assert figures["cer"]["items"] == 4
+    assert figures["cer"]["value"] < 0.05
+
+
+def test_look_alike_contracts_are_not_merged(healthy_figures: list[dict[str, Any]]) -> None:
+    (figure,) = (
+        f
+        for f in healthy_figures
+        if (f["metric"], f["doc_class"]) == ("duplicate_rate", "contract") and f["cohort"] == f["slice_key"] is None
+    )
+    assert (figure["items"], figure["value"]) == (6, 0)

@@ -26,9 +26,9 @@ def configuration(tmp_path: Path) -> Configuration:
     return parse_configuration(data, tmp_path / "corpusgate.yaml")
 
 
-def label(folder: Path, version: str, text: str) -> None:
-    """Writes the gold set anew with this reference text of the note."""
-    sha = hashlib.sha256(TEXT.encode()).hexdigest()
+def label(folder: Path, version: str, text: str, *, of: str = TEXT) -> None:
+    """Writes the gold set anew with this reference text of the note, whose bytes are `of`."""
+    sha = hashlib.sha256(of.encode()).hexdigest()
     row = {"document": "notes:note.txt", "content_sha": sha, "label": {"text": text}}
     write_gold_set(folder / "gold", "notes", version, {"text": [row]})
 
@@ -90,3 +90,20 @@ def test_a_baseline_that_cannot_be_scored_here_stays_as_it_was_measured(
     assert manifest["measured_as"] == {}
     assert manifest["not_measured_again"] == {live: "its settings are not known to this version"}
     assert second.session.runs.measured_as(second.session.context.run_id, live) == live
+
+
+def test_a_document_that_changed_is_compared_by_the_labels_of_its_old_bytes(
+    configuration: Configuration, tmp_path: Path
+) -> None:
+    first = run_engine(configuration)
+    (tmp_path / "in" / "note.txt").write_text(TEXT.replace("sluice", "s1u1ce"), encoding="utf-8")
+    label(tmp_path, "2", TEXT, of=TEXT.replace("sluice", "s1u1ce"))
+    second = run_engine(configuration)
+    live = first.session.context.run_id
+    name = second.session.runs.measured_as(second.session.context.run_id, live)
+    assert measured_as(second) == {live: name}
+    assert cer(second, name) == 0
+    assert cer(second, second.session.context.run_id) == pytest.approx(2 / 33)
+    guard = next(f for f in second.verdict.reasons if (f.rule, f.against) == ("cer-guard", "live"))
+    assert (guard.paired, guard.unpaired) == (1, 0)
+    assert guard.loss == pytest.approx(2 / 33)
