@@ -205,9 +205,21 @@ def test_whatever_shapes_a_vector_is_in_the_version(server: Server) -> None:
     assert model(server, timeout_seconds=5, batch_size=1).version == model(server).version
 
 
-@pytest.mark.parametrize("url", ["ftp://host/v1", "https://user:pw@host/v1", "host/v1", "http://"])
-def test_an_address_that_is_none_or_carries_a_password_is_refused(url: str) -> None:
-    with pytest.raises(ValidationError, match="must be http"):
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://host/v1",
+        "https://user:pw@host/v1",
+        "host/v1",
+        "http://",
+        "https://host/v1?key=s3cr3t",
+        "https://host?key=s3cr3t",
+        "https://host/v1#s3cr3t",
+        "https://host/v1\n",
+    ],
+)
+def test_an_address_that_is_none_or_carries_a_secret_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError, match=r"must be http.* api_key_env"):
         EndpointSettings(url=url, model="m", dimension=3)
 
 
