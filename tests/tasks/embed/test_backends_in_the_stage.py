@@ -72,7 +72,8 @@ def test_what_was_refused_is_asked_for_again(server: Server, tmp_path: Path) -> 
     server.script = [lambda texts: (400, {}, b"")]
     assert run(_batch([["one"]]), _settings(server), _resources(tmp_path)).failures
     assert not run(_batch([["one"]]), _settings(server), _resources(tmp_path)).failures
-    assert server.asked == [["one"], ["one"]]
+    # As nothing was embedded yet, a word tells whether the text or the endpoint is at fault.
+    assert server.asked == [["one"], ["word"], ["one"]]
 
 
 def test_without_a_store_nothing_is_kept(server: Server, tmp_path: Path) -> None:
