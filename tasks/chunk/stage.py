@@ -135,7 +135,7 @@ def fingerprint(settings: ChunkSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.CHUNK,
-    version=1,
+    version=2,
     reads=(StageName.FETCH, StageName.PARSE, StageName.NORMALIZE, StageName.PII),
     writes=CHUNK,
     settings=ChunkSettings,

@@ -12,7 +12,7 @@ from tasks.chunk.stage import chunk_document
 def rows_of(
     elements: Sequence[tuple[Any, ...]], secrets: Sequence[str] = (), dropped: Sequence[int] = ()
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """PARSE, NORMALIZE and PII rows; an element is (kind, text[, heading level]). Each secret becomes [PII]."""
+    """PARSE, NORMALIZE and PII rows; an element is (kind, text[, heading level[, part]]). Each secret becomes [PII]."""
     stack: list[tuple[int, str]] = []
     parsed, spans, clean = [], [], ""
     for i, (kind, text, *level) in enumerate(elements):
@@ -29,6 +29,7 @@ def rows_of(
                 "bbox": None,
                 "anchor": None,
                 "section_path": [title for _, title in stack],
+                "part": level[1] if len(level) > 1 else None,
             }
         )
         if kind == "heading":
