@@ -54,12 +54,16 @@ def _groups_of_part(
 
 
 def common_headings(pieces: Sequence[Piece]) -> Headings:
-    """The headings under which all of the pieces lie. A heading that others follow counts only through them.
+    """The headings under which all of the pieces lie. Headings among them count only where they are alone, and then
+    only those under which none of the others lies.
 
     So a chunk that begins with two headings and their text is under both, and one that reaches over two sections is
     under what both are under.
     """
-    under = [piece.headings for piece in pieces if piece.kind != "heading"] or [piece.headings for piece in pieces]
+    under = [piece.headings for piece in pieces if piece.kind != "heading"]
+    if not under:
+        above = {heading for piece in pieces for heading in piece.headings[:-1]}
+        under = [piece.headings for piece in pieces if piece.headings[-1] not in above]
     shared = 0
     while all(len(h) > shared and h[shared] == under[0][shared] for h in under):
         shared += 1
