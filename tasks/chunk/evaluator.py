@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from statistics import median
 from typing import Any
 
@@ -62,11 +63,11 @@ class _Headings:
         place = {span["element_id"]: span for span in normalized["elements"]}
         offsets = RedactionMap(redacted["spans"])
         self.clean_of: dict[str, str] = {}
-        self._above: dict[int, list[str]] = {}
-        latest: dict[str, str | None] = {}
+        self._above: dict[int, list[tuple[int, str]]] = {}
+        latest: dict[str, tuple[int, str] | None] = {}
         for element_id, element in self.elements.items():
             above = [
-                title for text in element["section_path"] if (title := latest.get(" ".join(text.split()))) is not None
+                known for text in element["section_path"] if (known := latest.get(" ".join(text.split()))) is not None
             ]
             if element["kind"] == "heading":
                 title = None
@@ -75,13 +76,22 @@ class _Headings:
                     title = " ".join(redacted["text"][start:end].split()) or None
                     if title:
                         self.clean_of[title] = normalized["text"][span["start"] : span["end"]]
-                        above = [*above, title]
-                latest[" ".join(element["text"].split())] = title
+                        above = [*above, (element_id, title)]
+                latest[" ".join(element["text"].split())] = (element_id, title) if title else None
             self._above[element_id] = above
 
-    def path(self, element_id: int) -> list[str]:
-        """Redacted texts of the kept headings above the element, its own last if it is one."""
-        return self._above[element_id]
+    def shared(self, element_ids: Sequence[int]) -> list[str]:
+        """Redacted texts of the kept headings above all of the elements; a heading is among those above itself.
+
+        Headings among the elements count only where nothing else is there, and then only those with no other of them
+        underneath: what follows a heading says it already.
+        """
+        paths = [self._above[i] for i in element_ids if self.elements[i]["kind"] != "heading"]
+        if not paths:
+            every = [self._above[i] for i in element_ids]
+            paths = [path for path in every if not any(path == other[: len(path)] != other for other in every)]
+        common = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
+        return [level[0][1] for level in common]
 
 
 def _job(document_id: str, path: str, tables: Mapping[StageName, dict[str, Any]], passages: Sequence[Passage]) -> Job:
@@ -146,7 +156,7 @@ def _structure(
         rows.without_value("structure_cuts", document_id, MetricStatus.NOT_APPLICABLE)
     for kind, count in total.items():
         rows.ratio("structure_cuts", document_id, cut[kind], count, slice_of=("structure", kind))
-    right = sum(chunk["section_path"] == headings.path(chunk["element_ids"][-1]) for chunk in chunks)
+    right = sum(chunk["section_path"] == headings.shared(chunk["element_ids"]) for chunk in chunks)
     rows.ratio("hierarchy_preserved", document_id, right, len(chunks))
 
 

@@ -1,8 +1,8 @@
 """Cuts between sentences that are least alike.
 
 Every place between two sentences is judged by the cosine similarity of the sentences before it and after it, a few on
-either side. The lowest places of the document are cut. Headings, tables, list items and code are units as a whole, and
-nothing is cut between a heading and what follows it.
+either side. The lowest places of the document (of each part, where it has sheets or attachments) are cut. Headings,
+tables, list items and code are units as a whole, and nothing is cut between a heading and what follows it.
 Source: the percentile rule of Kamradt's semantic chunking (5 Levels of Text Splitting, 2024).
 """
 

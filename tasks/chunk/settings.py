@@ -20,7 +20,8 @@ class ChunkSettings(StageSettings):
         "(by the page on which an element begins). `recursive`: filled up with elements, whatever section they are of. "
         "`fixed`: windows of equal size that regard neither sections nor sentences. `semantic`: cut where neighbouring "
         "sentences are least alike. What is too long is cut at sentence, row or line ends, then at spaces (`fixed`: "
-        "anywhere but inside a row that fits). None cuts inside a redacted value.",
+        "anywhere but inside a row that fits). None cuts inside a redacted value, and none reaches from one "
+        "sheet or attachment into another.",
     )
     max_tokens: int = Field(
         384,
@@ -65,8 +66,8 @@ class ChunkSettings(StageSettings):
         20.0,
         gt=0,
         lt=100,
-        description="With `semantic`: the share, in per cent, of a document's places between sentences that are cut, "
-        "the least alike first. A part under min_tokens goes with the next.",
+        description="With `semantic`: the share, in per cent, of the places between sentences of the document (of each "
+        "sheet or attachment) that are cut, the least alike first. A piece under min_tokens goes with the next.",
     )
     table_header_rows: int = Field(
         1,

@@ -135,13 +135,13 @@ def fingerprint(settings: ChunkSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.CHUNK,
-    version=1,
+    version=2,
     reads=(StageName.FETCH, StageName.PARSE, StageName.NORMALIZE, StageName.PII),
     writes=CHUNK,
     settings=ChunkSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=5,
+    scorer_version=6,
     evaluate=evaluate,
     labels=("questions",),
 )

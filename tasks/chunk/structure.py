@@ -69,16 +69,15 @@ def kept_pieces(
 
 
 def sections(pieces: Sequence[Piece]) -> list[Section]:
-    """The pieces grouped by their headings, and by the parts of the document: no section reaches into another part.
+    """The pieces of one part of a document grouped by their headings.
 
     The one rule by which sections are joined: a heading without any text of its own goes with the section that
     follows, if that one lies under it. Otherwise sections stay apart, however small.
     """
     grouped: list[Section] = []
     for piece in pieces:
-        same_part = bool(grouped) and piece.part == grouped[-1].pieces[-1].part
-        if not same_part or piece.headings != grouped[-1].headings:
-            bare = same_part and all(p.kind == "heading" for p in grouped[-1].pieces)
+        if not grouped or piece.headings != grouped[-1].headings:
+            bare = bool(grouped) and all(p.kind == "heading" for p in grouped[-1].pieces)
             above = grouped[-1].headings if grouped else ()
             if bare and piece.headings[: len(above)] == above:
                 grouped[-1].headings = piece.headings

@@ -52,6 +52,8 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
     """Writes `domain_ndcg`, `retrieved_evidence_recall` and `retrieved_evidence_iou`, a row each per question.
 
     For the last two, as many chunks are read as hold the evidence: a ranking without a fault reads these and no other.
+    Where any vector of a question's tenant is of another model, or of another version of it, than the one that embeds
+    the question, the three are not applicable: such vectors cannot be compared.
     A question is answered from all chunks of its document's tenant, by exact search. A chunk is relevant if it overlaps
     a quote; where the question has no quote, if it lies in its section; where it has neither, if it is of its document.
     """
@@ -66,10 +68,15 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
             rows.without_value(metric, one.document_id, MetricStatus.LOST_UPSTREAM, unit_id=one.label.question_id)
     if not sound:
         return
-    made = embedding_model(settings).embed([one.label.question for one in sound], query=True)
-    found = _nearest(made.vectors, sound, evidence)
+    model = embedding_model(settings)
+    made = model.embed([one.label.question for one in sound], query=True)
+    found, foreign = _nearest(made.vectors, f"{model.name}@{model.version}", sound, evidence)
     for i, (one, hits) in enumerate(zip(sound, found, strict=True)):
         unit = one.label.question_id
+        if one.tenant in foreign:
+            for metric in METRICS:
+                rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=unit)
+            continue
         if i in made.refused or not made.vectors[i].any():
             for metric in METRICS:
                 rows.without_value(metric, one.document_id, MetricStatus.INVALID, unit_id=unit)
@@ -153,11 +160,15 @@ def _wanted(
         yield from zip(part.column("document_id").to_pylist(), part.column(column).to_pylist(), strict=True)
 
 
-def _nearest(questions: NDArray[np.float32], asked: Sequence[_Asked], evidence: CorpusEvidence) -> list[list[_Hit]]:
+def _nearest(
+    questions: NDArray[np.float32], model: str, asked: Sequence[_Asked], evidence: CorpusEvidence
+) -> tuple[list[list[_Hit]], set[str]]:
     """The first chunks of each question's tenant by cosine, equal ones by chunk id; from one pass over all vectors.
 
-    `RANKS` of them, or as many as are relevant where these are more.
+    `RANKS` of them, or as many as are relevant where these are more. Vectors that were not made by `model`
+    (name@version) are left out; the tenants that have such are the second value.
     """
+    foreign: set[str] = set()
     owner = dict(
         zip(
             evidence.documents.column("document_id").to_pylist(),
@@ -170,9 +181,11 @@ def _nearest(questions: NDArray[np.float32], asked: Sequence[_Asked], evidence: 
     asking = np.array([one.tenant for one in asked], dtype=object)
     depth = [max(RANKS, len(one.relevant)) for one in asked]
     for table in evidence.outputs(StageName.EMBED):
-        for document_id, embeddings in zip(
-            table.column("document_id").to_pylist(), _lists(table.column("embeddings")), strict=True
-        ):
+        said = [table.column(name).to_pylist() for name in ("document_id", "model", "model_version")]
+        for document_id, name, version, embeddings in zip(*said, _lists(table.column("embeddings")), strict=True):
+            if f"{name}@{version}" != model:
+                foreign.add(owner[document_id])
+                continue
             mine = np.flatnonzero(asking == owner[document_id])
             if not len(mine) or not len(embeddings):
                 continue
@@ -193,7 +206,7 @@ def _nearest(questions: NDArray[np.float32], asked: Sequence[_Asked], evidence: 
             for chunk_id, start, end in zip(*columns, strict=True):
                 if chunk_id in wanted:
                     places[chunk_id] = _Hit(chunk_id, document_id, start, end)
-    return [[places[chunk_id] for _, chunk_id in hits] for hits in best]
+    return [[places[chunk_id] for _, chunk_id in hits] for hits in best], foreign
 
 
 def _lists(column: pa.ChunkedArray) -> Iterator[pa.StructArray]:

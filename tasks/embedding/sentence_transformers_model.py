@@ -1,7 +1,8 @@
 """A model folder that sentence-transformers reads. The library is an extra: it brings torch."""
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -14,6 +15,9 @@ from tasks.embedding.model import Embedded
 from tasks.embedding.settings import SentenceTransformersSettings
 from tasks.embedding.tokenizers import tokenizer
 from tasks.errors import ConfigurationError
+
+_PACKAGES = ("sentence-transformers", "torch", "transformers")
+"""What computes the vectors."""
 
 
 class SentenceTransformersModel:
@@ -40,13 +44,8 @@ class SentenceTransformersModel:
 
     @cached_property
     def version(self) -> str:
-        """Package version and the beginning of the SHA-256 over the names and bytes of the folder's files."""
-        digest = hashlib.sha256()
-        for path in sorted(p for p in self._settings.folder.rglob("*") if p.is_file() and p.suffix != ".md"):
-            digest.update(path.relative_to(self._settings.folder).as_posix().encode())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return f"{version('sentence-transformers')}+{digest.hexdigest()[:12]}"
+        """As `version_of`, with the packages that are installed."""
+        return version_of(self._settings, {name: version(name) for name in _PACKAGES})
 
     @cached_property
     def dimension(self) -> int:
@@ -83,3 +82,18 @@ class SentenceTransformersModel:
         from sentence_transformers import SentenceTransformer
 
         return SentenceTransformer(str(self._settings.folder), local_files_only=True)
+
+
+def version_of(settings: SentenceTransformersSettings, packages: Mapping[str, str]) -> str:
+    """The library's version, and the beginning of a SHA-256 over all that shapes a vector.
+
+    That is: the versions of `packages`, the prefixes, and the names and bytes of the folder's files but for its
+    descriptions (`.md`).
+    """
+    beside = [sorted(packages.items()), settings.query_prefix, settings.passage_prefix]
+    digest = hashlib.sha256(json.dumps(beside).encode())
+    for path in sorted(p for p in settings.folder.rglob("*") if p.is_file() and p.suffix != ".md"):
+        digest.update(path.relative_to(settings.folder).as_posix().encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{packages['sentence-transformers']}+{digest.hexdigest()[:12]}"

@@ -14,7 +14,10 @@ class _Part(BaseModel):
 class EndpointSettings(_Part):
     """An endpoint that speaks OpenAI's embeddings protocol (`POST <url>/embeddings`)."""
 
-    url: str = Field(description="Base address, such as http://localhost:8000/v1; `/embeddings` is added to it.")
+    url: str = Field(
+        description="Base address, such as http://localhost:8000/v1; `/embeddings` is added to it. "
+        "No user, password, `?` or `#`."
+    )
     model: str = Field(min_length=1, description="Name of the model as the endpoint knows it.")
     dimension: int = Field(
         ge=1, le=65_536, description="Numbers in a vector. An answer of another length is refused, not stored."
@@ -77,9 +80,10 @@ class EndpointSettings(_Part):
     @field_validator("url")
     @classmethod
     def _http(cls, url: str) -> str:
-        if not re.match(r"^https?://[^/@\s]+(/\S*)?$", url):
+        if not re.fullmatch(r"https?://[^/@\s?#]+(/[^\s?#]*)?", url):
             raise ValueError(
-                "must be http://host[:port]/path or https://…, without a user or password (see api_key_env)"
+                "must be http://host[:port]/path or https://…, without a user or password, `?` or `#`: the address "
+                "stands in manifests; a key belongs into the variable that api_key_env names"
             )
         return url.rstrip("/")
 

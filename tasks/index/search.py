@@ -111,7 +111,7 @@ class LanceView:
             seen += rows.num_rows
             hits = zip(scores.tolist(), rows.column("chunk_id").to_pylist(), strict=True)
             best = heapq.nsmallest(k, [*best, *((-score, chunk_id) for score, chunk_id in hits)])
-        if not seen and where == EVERYTHING and self.count():
+        if not seen and self.count() and not self._any_token_vectors():
             raise RunError(
                 "this generation of the index holds no token vectors",
                 remedy="set embed.token_vectors: true and run, or search by vector",
@@ -121,6 +121,10 @@ class LanceView:
     def indexed_vectors(self) -> int:
         """Rows that the approximate index covers; 0 where there is none."""
         return next((d.num_rows_indexed for d in self._dataset.describe_indices() if d.name == VECTOR_INDEX), 0)
+
+    def _any_token_vectors(self) -> bool:
+        found = self._dataset.scanner(columns=["chunk_id"], filter="token_vectors IS NOT NULL", limit=1).to_table()
+        return bool(found.num_rows)
 
     def _predicate(self, where: SearchFilter) -> str | None:
         if where.doc_classes:

@@ -1,18 +1,26 @@
 """Builds the rows that the chunk stage reads from a short list of elements."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from schemas.documents import DOCUMENTS
+from schemas.stages import CHUNK, FETCH, NORMALIZE, PARSE, PII
 from tasks.chunk.settings import ChunkSettings
-from tasks.chunk.stage import chunk_document
+from tasks.chunk.stage import STAGE, chunk_document
+from tasks.gold.labels import NO_LABELS, Labels
+from tasks.stage import Batch, Evidence
+
+Rows = tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
 
 
 def rows_of(
     elements: Sequence[tuple[Any, ...]], secrets: Sequence[str] = (), dropped: Sequence[int] = ()
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """PARSE, NORMALIZE and PII rows; an element is (kind, text[, heading level]). Each secret becomes [PII]."""
+    """PARSE, NORMALIZE and PII rows; an element is (kind, text[, heading level[, part]]). Each secret becomes [PII]."""
     stack: list[tuple[int, str]] = []
     parsed, spans, clean = [], [], ""
     for i, (kind, text, *level) in enumerate(elements):
@@ -29,6 +37,7 @@ def rows_of(
                 "bbox": None,
                 "anchor": None,
                 "section_path": [title for _, title in stack],
+                "part": level[1] if len(level) > 1 else None,
             }
         )
         if kind == "heading":
@@ -51,6 +60,48 @@ def rows_of(
         {"text": clean, "elements": spans},
         {"text": redacted, "spans": pii, "fields": []},
     )
+
+
+class _Raw:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def path(self, content_sha: str) -> Path:
+        return self._file
+
+    def read(self, content_sha: str) -> bytes:
+        raise FileNotFoundError(content_sha)
+
+    def write(self, data: bytes) -> str:
+        raise PermissionError
+
+
+def measured(
+    file: Path, rows: Rows, made: Mapping[str, Any], settings: ChunkSettings, labels: Labels = NO_LABELS
+) -> list[dict[str, Any]]:
+    """The evaluator's rows for the chunks of one Markdown file; `rows` are its PARSE, NORMALIZE and PII rows."""
+    beside: dict[pa.Schema, dict[str, Any]] = {
+        FETCH: {"content_sha": "c", "media_type": "text/markdown", "size_bytes": 9, "unchanged": False},
+        PARSE: {"parser": "p", "parser_version": "1", "pages_without_output": [], "meta_authors": [], **rows[0]},
+        NORMALIZE: {"offsets": [], **rows[1]},
+        PII: {"coverage": "model", **rows[2]},
+    }
+    tables = {
+        stage: pa.Table.from_pylist([{"document_id": "d"} | row], schema=schema)
+        for stage, (schema, row) in zip(STAGE.reads, beside.items(), strict=True)
+    }
+    document = {
+        "document_id": "d", "source": "s", "uri": "u", "locator": "l", "doc_class": "x", "tenant": "t",
+        "groups": [], "content_sha": "c", "cohort": "new",
+    }  # fmt: skip
+    evidence = Evidence(
+        Batch(pa.Table.from_pylist([document], schema=DOCUMENTS), tables),
+        pa.Table.from_pylist([{"document_id": "d", **made}], schema=CHUNK),
+        labels,
+        {},
+        _Raw(file),
+    )
+    return STAGE.evaluate(evidence, settings).to_pylist()
 
 
 def _chunked(

@@ -5,37 +5,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.documents import DOCUMENTS
-from schemas.stages import CHUNK, FETCH, NORMALIZE, PARSE, PII
 from tasks.chunk.evidence import evidence_fit
 from tasks.chunk.settings import ChunkSettings
-from tasks.chunk.stage import STAGE
 from tasks.gold.kinds import QuestionLabel, QuestionsLabel, Quote
 from tasks.gold.labels import NO_LABELS, BoundLabel, Labels
 from tasks.metrics.intervals import length, overlap, union
-from tasks.stage import Batch, Evidence
+from tests.tasks.chunk.conftest import measured
 
 MARKDOWN = b"# 1. Weir\n\nThe pump by the weir was oiled.\n\n- Ada Moor hung the float above the grating.\n"
 TEXT = "1. Weir\n\nThe pump by the weir was oiled.\n\nAda Moor hung the float above the grating."
-
-
-class _Raw:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def path(self, content_sha: str) -> Path:
-        return self._file
-
-    def read(self, content_sha: str) -> bytes:
-        raise FileNotFoundError(content_sha)
-
-    def write(self, data: bytes) -> str:
-        raise PermissionError
 
 
 def _chunk(n: int, start: int, end: int, elements: list[int], path: list[str]) -> dict[str, Any]:
@@ -60,37 +42,15 @@ def figures(tmp_path: Path) -> Callable[..., dict[tuple[str, Any, Any], tuple[An
         ]
         spans = [{"element_id": i, "start": a, "end": b} for i, (a, b) in enumerate(bounds)]
         name = {"start": 42, "end": 50, "type": "PERSON", "score": 1.0, "action": "replace"}
-        rows = {
-            FETCH: {"content_sha": "c", "media_type": "text/markdown", "size_bytes": 9, "unchanged": False},
-            PARSE: {
-                "parser": "p", "parser_version": "1", "pages": 1, "pages_without_output": [], "meta_authors": [],
-                "elements": elements,
-            },
-            NORMALIZE: {"text": TEXT, "elements": spans, "offsets": []},
-            PII: {
-                "coverage": "model", "fields": [], "text": TEXT.replace("Ada Moor", "[X]"),
-                "spans": [name | {"redacted_start": 42, "redacted_end": 45}],
-            },
+        redacted = {
+            "text": TEXT.replace("Ada Moor", "[X]"), "fields": [],
+            "spans": [name | {"redacted_start": 42, "redacted_end": 45}],
         }  # fmt: skip
-        tables = {
-            stage: pa.Table.from_pylist([{"document_id": "d"} | row], schema=schema)
-            for stage, (schema, row) in zip(STAGE.reads, rows.items(), strict=True)
-        }
-        document = {
-            "document_id": "d", "source": "s", "uri": "u", "locator": "l", "doc_class": "x", "tenant": "t",
-            "groups": [], "content_sha": "c", "cohort": "new",
-        }  # fmt: skip
-        made = {"document_id": "d", "chunks": chunks, "dropped": [{"start": 40, "end": 42, "reason": "separator"}]}
-        evidence = Evidence(
-            Batch(pa.Table.from_pylist([document], schema=DOCUMENTS), tables),
-            pa.Table.from_pylist([made], schema=CHUNK),
-            labels,
-            {},
-            _Raw(file),
-        )
+        made = {"chunks": chunks, "dropped": [{"start": 40, "end": 42, "reason": "separator"}]}
+        rows = {"elements": elements, "pages": 1}, {"text": TEXT, "elements": spans}, redacted
         return {
             (row["metric"], row["slice_key"] and row["slice_value"], row["unit_id"]): (row["value"], row["status"])
-            for row in STAGE.evaluate(evidence, ChunkSettings(max_tokens=32, min_tokens=0)).to_pylist()
+            for row in measured(file, rows, made, ChunkSettings(max_tokens=32, min_tokens=0), labels)
         }
 
     return evaluate

@@ -90,6 +90,20 @@ def test_pages_are_kept_apart(chunked: Chunked) -> None:
     assert [chunk["element_ids"] for chunk in made] == [list(range(10)), list(range(10, 20))]
 
 
+@pytest.mark.parametrize("overlap", [0, 12])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_no_chunk_reaches_from_one_part_into_another(chunked: Chunked, strategy: str, overlap: int) -> None:
+    elements = [
+        ("paragraph", WEIR, None, None), ("paragraph", BOOK, None, "a.txt"), ("table", "Post\tSeen", None, "b.xlsx"),
+        ("paragraph", WEIR, None, "b.xlsx"), ("paragraph", f"{WEIR} {BOOK} " * 3, None, "c.txt"),
+        ("heading", "Books", 1, "d.md"), ("heading", "Bills", 2, "e.md"), ("paragraph", BOOK, None, "e.md"),
+    ]  # fmt: skip
+    made = chunked(elements, strategy=strategy, max_tokens=128, overlap_tokens=overlap)["chunks"]
+    parts = [{elements[i][3] for i in chunk["element_ids"]} for chunk in made]
+    assert all(len(names) == 1 for names in parts)
+    assert set.union(*parts) == {None, "a.txt", "b.xlsx", "c.txt", "d.md", "e.md"}
+
+
 def test_recursive_chunks_reach_over_sections_and_are_under_what_their_elements_share(chunked: Chunked) -> None:
     elements = [
         ("heading", "Guide", 1), ("heading", "Weir", 2), ("paragraph", WEIR),

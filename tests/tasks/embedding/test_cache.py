@@ -41,13 +41,6 @@ def test_a_row_without_a_vector_is_refused_by_the_store_itself(tmp_path: Path) -
     assert _cache(tmp_path).get(["a"]) == {}
 
 
-def test_what_is_forgotten_is_gone(tmp_path: Path) -> None:
-    cache = _cache(tmp_path)
-    cache.put({"a": (_vector(1), 7), "b": (_vector(2), 8)})
-    cache.forget(["a"])
-    assert list(cache.get(["a", "b"])) == [1]
-
-
 def test_the_vectors_used_longest_ago_go_first(tmp_path: Path) -> None:
     cache = _cache(tmp_path, limit=1 << 20)
     cache.put({f"old {n}": (_vector(n), 1) for n in range(4000)})

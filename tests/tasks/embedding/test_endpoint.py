@@ -59,8 +59,11 @@ def test_prefixes_and_dimension_are_sent(server: Server) -> None:
         lambda texts: (200, {}, b'{"error": "none"}'),
         lambda texts: (200, {}, b'{"data": 7}'),
         lambda texts: (200, {}, b"[]"),
+        lambda texts: (200, {}, b"[" * 200_000),
+        lambda texts: (200, {}, b'{"data": [{"index": 0, "embedding": ' + b"[" * 200_000),
+        lambda texts: (503, {"retry-after": "\u00b2"}, b""),
     ],
-    ids=["500", "503", "429", "torn JSON", "no data", "data is a number", "a list"],
+    ids=["500", "503", "429", "torn JSON", "no data", "data is a number", "a list", "deep", "deep data", "superscript"],
 )
 def test_a_failed_answer_is_asked_for_again(server: Server, trouble: Behaviour) -> None:
     server.script = [trouble, trouble]
@@ -81,13 +84,26 @@ def test_vectors_are_matched_by_index_not_by_order(server: Server) -> None:
         (lambda items: [*items[:-1], items[0]], ["alpha", "eee"]),
         (lambda items: [items[0] | {"embedding": [float("nan")] * 3}, *items[1:]], ["alpha"]),
         (lambda items: [items[0] | {"embedding": [0, 0, 0]}, *items[1:]], ["alpha"]),
+        (lambda items: [items[0] | {"embedding": [10**400, 1, 1]}, *items[1:]], ["alpha"]),
         (lambda items: [items[0] | {"embedding": None}, *items[1:]], ["alpha"]),
         (lambda items: [items[0] | {"embedding": ["1", "2", "3"]}, *items[1:]], ["alpha"]),
         (lambda items: [items[0] | {"index": 99}, *items[1:]], ["alpha"]),
         (lambda items: [{"embedding": items[0]["embedding"]}, *items[1:]], ["alpha"]),
         (lambda items: [*items, items[0] | {"index": 5}, items[1] | {"index": -1}], None),
     ],
-    ids=["short", "one missing", "one twice", "NaN", "zero", "null", "strings", "index beyond", "no index", "too many"],
+    ids=[
+        "short",
+        "one missing",
+        "one twice",
+        "NaN",
+        "zero",
+        "huge",
+        "null",
+        "strings",
+        "index beyond",
+        "no index",
+        "too many",
+    ],
 )
 def test_only_what_is_missing_is_asked_for_again(server: Server, spoil: Any, missing: list[str] | None) -> None:
     server.script = [lambda texts: ok(spoil(right(texts)))]
@@ -128,6 +144,36 @@ def test_a_wrong_key_or_model_is_said_at_once(server: Server, status: int) -> No
     assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_another_address_is_not_followed_but_named_as_a_mistake(server: Server, status: int) -> None:
+    server.script = [lambda texts: (status, {"location": server.url + "/elsewhere"}, b"")]
+    with pytest.raises(ConfigurationError, match=f"answers {status}: it sends elsewhere"):
+        model(server).embed(TEXTS)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("status", [400, 413, 415, 422])
+@pytest.mark.parametrize("texts", [TEXTS, ["alpha"]], ids=["five texts", "one text"])
+def test_an_endpoint_that_refuses_everything_is_a_mistake_of_the_configuration(
+    server: Server, status: int, texts: list[str]
+) -> None:
+    server.script = [lambda texts: (status, {}, b"private words")] * 20
+    with pytest.raises(ConfigurationError, match=rf"a single word neither: the endpoint refused it \({status}\)"):
+        model(server, passage_prefix="p: ").embed(texts)
+    assert server.asked[-1] == ["p: word"]
+    assert {text for asked in server.asked[:-1] for text in asked} == {f"p: {text}" for text in texts}
+
+
+def test_texts_that_are_refused_alone_among_none_sound_are_their_own_fault(server: Server) -> None:
+    refusing = model(server)
+    server.script = [lambda texts: (400, {}, b"")] * 3
+    assert refusing.embed(["alpha", "delta"]).refused == dict.fromkeys((0, 1), "the endpoint refused it (400)")
+    assert server.asked == [["alpha", "delta"], ["delta"], ["alpha"], ["word"]]
+    server.script = [lambda texts: (400, {}, b"")]
+    assert refusing.embed(["eee"]).refused == {0: "the endpoint refused it (400)"}
+    assert server.asked[4:] == [["eee"]]
+
+
 def test_an_endpoint_that_stays_busy_stops_the_run_after_the_attempts(server: Server) -> None:
     server.script = [lambda texts: (429, {}, b"")] * 9
     with pytest.raises(RunError, match="gives no vectors: it answers 429") as caught:
@@ -150,6 +196,11 @@ def test_a_retry_after_may_be_a_date() -> None:
     in_a_minute = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
     assert 55 < retry_seconds(in_a_minute) <= 60
     assert retry_seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+
+
+@pytest.mark.parametrize("value", ["²", "٣", "-5", "1e9", "", "Wed, 21 Oct 99999999999 07:28:00 +9999999999"])
+def test_a_retry_after_that_is_none_asks_for_no_wait(value: str) -> None:
+    assert retry_seconds(value) == 0
 
 
 def test_a_slow_answer_is_given_up(server: Server) -> None:
@@ -205,9 +256,21 @@ def test_whatever_shapes_a_vector_is_in_the_version(server: Server) -> None:
     assert model(server, timeout_seconds=5, batch_size=1).version == model(server).version
 
 
-@pytest.mark.parametrize("url", ["ftp://host/v1", "https://user:pw@host/v1", "host/v1", "http://"])
-def test_an_address_that_is_none_or_carries_a_password_is_refused(url: str) -> None:
-    with pytest.raises(ValidationError, match="must be http"):
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://host/v1",
+        "https://user:pw@host/v1",
+        "host/v1",
+        "http://",
+        "https://host/v1?key=s3cr3t",
+        "https://host?key=s3cr3t",
+        "https://host/v1#s3cr3t",
+        "https://host/v1\n",
+    ],
+)
+def test_an_address_that_is_none_or_carries_a_secret_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError, match=r"must be http.* api_key_env"):
         EndpointSettings(url=url, model="m", dimension=3)
 
 

@@ -102,9 +102,18 @@ def test_late_interaction_ranks_by_the_best_token_of_each_word(tmp_path: Path) -
     assert view.search_tokens([], 5) == []
 
 
-def test_a_generation_without_token_vectors_says_so(view: LanceView) -> None:
+@pytest.mark.parametrize("where", [SearchFilter(), SearchFilter(groups=()), SearchFilter(tenant="other")], ids=repr)
+def test_a_generation_without_token_vectors_says_so_whatever_the_filter(view: LanceView, where: SearchFilter) -> None:
     with pytest.raises(RunError, match="holds no token vectors"):
-        view.search_tokens([[1.0] * 8], 5)
+        view.search_tokens([[1.0] * 8], 5, where=where)
+
+
+def test_a_filter_that_leaves_only_rows_without_token_vectors_finds_nothing(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path)
+    said = {"with": {"token_vectors": [1.0] * 8}, "without": {"language": "de"}}
+    view = corpus.index.open(corpus.build("r1", {"with": ["a word"], "without": ["ein Wort"]}, said=said).generation)
+    assert view.search_tokens([[1.0] * 8], 5, where=SearchFilter(languages=("de",))) == []
+    assert [hit for hit, _ in view.search_tokens([[1.0] * 8], 5)] == ["with/text/0"]
 
 
 def test_a_generation_of_an_older_format_says_what_it_lacks(tmp_path: Path) -> None:

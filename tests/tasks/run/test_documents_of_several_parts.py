@@ -1,5 +1,7 @@
 """Messages, workbooks and slides through the whole engine: chunks stay within a part and are led back to it."""
 
+import pytest
+
 from schemas.names import StageName
 from tasks.figures.measures import stage_measures
 from tasks.run.configuration import parse_configuration
@@ -8,7 +10,8 @@ from tests.tasks.parse.messages import full_message
 from tests.tasks.parse.office_files import plan_xlsx, report_docx, slides_pptx
 
 
-def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path):
+@pytest.mark.parametrize("strategy", ["structure", "recursive", "fixed", "semantic"])
+def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path, strategy):
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     scratch = tmp_path / "scratch"
@@ -17,7 +20,11 @@ def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path):
     plan_xlsx(corpus / "plan.xlsx")
     report_docx(corpus / "report.docx")
     slides_pptx(corpus / "slides.pptx")
-    data = {"lake": "lake", "sources": [{"name": "files", "type": "files", "root": "corpus"}]}
+    data = {
+        "lake": "lake",
+        "sources": [{"name": "files", "type": "files", "root": "corpus"}],
+        "stages": {"chunk": {"strategy": strategy}},
+    }
     run = run_engine(parse_configuration(data, tmp_path / "corpusgate.yaml"))
     assert {path: run.outcome(path)[0] for path in run.locations} == dict.fromkeys(run.locations, "ok")
     assert len(run.locations) == 4
@@ -39,6 +46,8 @@ def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path):
     of_chunks = stage_measures(lake, run_id, StageName.CHUNK, locations).to_pylist()
     attributed = [r for r in of_chunks if r["metric"] == "attribution_completeness" and not r["slice_key"]]
     assert [r["value"] for r in attributed] == [1.0] * 4
+    hierarchy = [r["value"] for r in of_chunks if r["metric"] == "hierarchy_preserved" and not r["slice_key"]]
+    assert hierarchy == [1.0] * 4
     assert sum(r["denominator"] for r in attributed) >= len(chunks)
     of_pages = stage_measures(lake, run_id, StageName.PARSE, locations).to_pylist()
     complete = sorted(
