@@ -139,7 +139,8 @@ class StageOutput:
 class Evidence:
     """What an evaluator reads: a batch, the stage's own output on it, the labels, what it cost, and raw bytes.
 
-    `batch.documents` are the documents that came out of the stage with a row, in the order of `output`.
+    `batch.documents` are the documents that came out of the stage with a row, in the order of `output`. `settings` are
+    those of the stages in `Stage.reads`, under which `batch.tables` were made.
     """
 
     batch: Batch
@@ -147,6 +148,7 @@ class Evidence:
     labels: Labels
     costs: Mapping[str, Cost]
     raw: RawBytes
+    settings: Mapping[StageName, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from schemas.names import MetricStatus, StageName, TextSource
 from tasks.chunk.cuts import HEADLINE, structure_cuts
 from tasks.chunk.evidence import evidence_fit
 from tasks.chunk.settings import ChunkSettings
+from tasks.documents.archives import DEFAULT_LIMITS
 from tasks.documents.attribution import VERIFIED, Attribution, Passage
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.offsets import RedactionMap
@@ -34,6 +35,8 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
     rows = MetricRows(StageName.CHUNK)
     jobs: list[Job] = []
     chunks: dict[str, int] = {}
+    parsing = evidence.settings.get(StageName.PARSE)
+    containers = (parsing.containers if parsing is not None else DEFAULT_LIMITS).model_dump()
     for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
         document_id = document["document_id"]
         chunks[document_id] = len(made["chunks"])
@@ -43,7 +46,8 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
             rows.ratio(_UNCHECKED, document_id, 0, len(made["chunks"]))
         elif made["chunks"]:
             passages = _passages(made["chunks"], tables[StageName.NORMALIZE]["text"], headings, tables[StageName.PARSE])
-            jobs.append(_job(document_id, str(evidence.raw.path(document["content_sha"])), tables, passages))
+            path = str(evidence.raw.path(document["content_sha"]))
+            jobs.append(_job(document_id, path, tables, passages, containers))
         else:
             rows.without_value(_ATTRIBUTION, document_id, MetricStatus.NOT_APPLICABLE)
             rows.ratio(_UNCHECKED, document_id, 0, 0)
@@ -94,9 +98,15 @@ class _Headings:
         return [level[0][1] for level in common]
 
 
-def _job(document_id: str, path: str, tables: Mapping[StageName, dict[str, Any]], passages: Sequence[Passage]) -> Job:
+def _job(
+    document_id: str,
+    path: str,
+    tables: Mapping[StageName, dict[str, Any]],
+    passages: Sequence[Passage],
+    containers: Mapping[str, int],
+) -> Job:
     media_type, encoding = tables[StageName.FETCH]["media_type"], tables[StageName.PARSE]["encoding"]
-    return Job(document_id, _CHECK, [path, media_type, encoding, passages])
+    return Job(document_id, _CHECK, [path, media_type, encoding, passages, containers])
 
 
 def _passages(

@@ -41,6 +41,9 @@ class ContainerLimits(BaseModel):
     )
 
 
+DEFAULT_LIMITS = ContainerLimits()
+
+
 def open_archive(source: Path | BinaryIO, limits: Mapping[str, Any]) -> zipfile.ZipFile:
     """Opens an archive whose declared sizes stay within the limits (`ContainerLimits` as a mapping).
 

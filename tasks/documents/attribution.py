@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
+from tasks.documents.archives import ContainerLimits
 from tasks.documents.cage_worker import Pages
 from tasks.documents.raw_text import RawText, UnreadableError, lookup_key, read_raw
 from tasks.errors import DocumentError
@@ -59,18 +60,24 @@ class Passage(NamedTuple):
 
 
 def check_file(
-    path: str, media_type: str, encoding: str | None, passages: Sequence[Passage], pages: Pages
+    path: str,
+    media_type: str,
+    encoding: str | None,
+    passages: Sequence[Passage],
+    containers: Mapping[str, int],
+    pages: Pages,
 ) -> list[str] | None:
     """A job for the cage: reads a file and looks its passages up; an `Attribution` for each, in their order.
 
     Null where the media type has no second parser. The look-ups happen here as well: the answer is then a few
-    bytes, and the limit of time holds for texts on which looking up is slow.
+    bytes, and the limit of time holds for texts on which looking up is slow. `containers` are the limits under which
+    the file was parsed (`ContainerLimits`), so that what could be parsed can be read again.
 
     Raises:
         DocumentError: the second parser cannot read the bytes (`unreadable`).
     """
     try:
-        raw = read_raw(Path(path).read_bytes(), media_type, encoding)
+        raw = read_raw(Path(path).read_bytes(), media_type, encoding, ContainerLimits.model_validate(containers))
     except UnreadableError:
         raise DocumentError(
             "unreadable",

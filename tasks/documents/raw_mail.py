@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
+from tasks.documents.archives import ContainerLimits
 from tasks.documents.mail_parts import PartNames, is_attachment
 from tasks.documents.raw_text import RawText, UnreadableError, decode, paged, read_html, read_raw
 from tasks.documents.sniff import EMAIL, canonical_type, declared_type, sniff
@@ -48,17 +49,26 @@ class _Part:
         return quopri.decodestring(self.body) if encoding == "quoted-printable" else self.body
 
 
-def read_mail(data: bytes) -> RawText:
-    """A page for the message with its headers and all its texts, then the pages of each attachment, by its name."""
+def read_mail(data: bytes, limits: ContainerLimits) -> RawText:
+    """A page for the message with its headers and all its texts, then the pages of each attachment, by its name.
+
+    Attached messages are followed as deep as `limits` say.
+    """
     pages: list[str] = []
     scanned: set[int] = set()
     parts: dict[str, tuple[int, int]] = {}
-    _read(_split(data), None, pages, scanned, parts, 0)
+    _read(_split(data), None, pages, scanned, parts, 0, limits)
     return paged(pages, scanned=frozenset(scanned), parts=parts, computed_numbers=True)
 
 
 def _read(
-    message: _Part, name: str | None, pages: list[str], scanned: set[int], parts: dict[str, tuple[int, int]], depth: int
+    message: _Part,
+    name: str | None,
+    pages: list[str],
+    scanned: set[int],
+    parts: dict[str, tuple[int, int]],
+    depth: int,
+    limits: ContainerLimits,
 ) -> None:
     leaves = list(_leaves(message, related=False, depth=0))
     shown = [f"{field}: {_decoded(message.headers[field])}" for field in _SHOWN if field in message.headers]
@@ -74,7 +84,7 @@ def _read(
         subject = _decoded(attached.headers.get("subject", "")) if attached else None
         own = names.of(leaf.filename or subject)
         inner = f"{name} / {own}" if name else own
-        _read_attachment(leaf, attached, own, inner, pages, scanned, parts, depth + 1)
+        _read_attachment(leaf, attached, own, inner, pages, scanned, parts, depth + 1, limits)
 
 
 def _read_attachment(
@@ -86,14 +96,15 @@ def _read_attachment(
     scanned: set[int],
     parts: dict[str, tuple[int, int]],
     depth: int,
+    limits: ContainerLimits,
 ) -> None:
     data = leaf.content()
     media_type = EMAIL if attached else sniff(data, declared_type(title) or canonical_type(leaf.kind))
-    if media_type == EMAIL and depth <= _MOST_DEPTH:
-        _read(attached or _split(data), name, pages, scanned, parts, depth)
+    if media_type == EMAIL and depth <= limits.max_depth:
+        _read(attached or _split(data), name, pages, scanned, parts, depth, limits)
         return
     try:
-        raw = read_raw(data, media_type) if media_type != EMAIL else None
+        raw = read_raw(data, media_type, containers=limits) if media_type != EMAIL else None
     except UnreadableError:
         raw = RawText("", ("",))
     first = len(pages) + 1

@@ -14,7 +14,6 @@ from tasks.documents.raw_text import RawText, UnreadableError, decode, paged, re
 from tasks.documents.xml import local_name, xml_root
 from tasks.errors import DocumentError
 
-_LIMITS = ContainerLimits().model_dump()
 _WORD_PARTS = re.compile(r"word/(?:document\d*|footnotes|endnotes|header\d*|footer\d*|charts/[^/]+)\.xml")
 _SPACES = frozenset({"tab", "br", "cr", "s", "line-break"})
 _LINE_ENDS = frozenset({"p", "h", "tc", "table-cell", "pt", "si"})
@@ -22,9 +21,9 @@ _FOLLOWED = ("drawing", "chart", "notesSlide", "diagramData")
 """Relationships of a slide or a sheet to parts whose text it shows."""
 
 
-def read_docx(data: bytes) -> RawText:
+def read_docx(data: bytes, limits: ContainerLimits) -> RawText:
     """All text of a Word file as one page. Its numbers of headings and lists are not in the file: Word counts them."""
-    with _archive(data) as archive:
+    with _archive(data, limits) as archive:
         names = sorted(filter(_WORD_PARTS.fullmatch, archive.namelist()), key=lambda name: "document" not in name)
         roots = [_part(archive, name) for name in names]
     if not names or roots[0] is None:
@@ -32,17 +31,17 @@ def read_docx(data: bytes) -> RawText:
     return RawText.of_page("\n".join(line for root in roots for line in text_lines(root)), computed_numbers=True)
 
 
-def read_pptx(data: bytes) -> RawText:
+def read_pptx(data: bytes, limits: ContainerLimits) -> RawText:
     """The text of each slide with its notes and charts, a page each."""
-    with _archive(data) as archive:
+    with _archive(data, limits) as archive:
         slides = _listed(archive, "ppt/presentation.xml", "sldId")
         pages = ["\n".join(_with_related(archive, target)) for _, target in slides]
     return paged(pages, computed_numbers=True)
 
 
-def read_xlsx(data: bytes) -> RawText:
+def read_xlsx(data: bytes, limits: ContainerLimits) -> RawText:
     """The values of each sheet row by row below its name, a page and a part each."""
-    with _archive(data) as archive:
+    with _archive(data, limits) as archive:
         strings = shared_strings(_part(archive, "xl/sharedStrings.xml"))
         styles = sheet_styles(_part(archive, "xl/styles.xml"), _part(archive, "xl/workbook.xml"))
         pages: list[str] = []
@@ -54,18 +53,18 @@ def read_xlsx(data: bytes) -> RawText:
     return paged(pages, parts=parts)
 
 
-def read_odt(data: bytes) -> RawText:
+def read_odt(data: bytes, limits: ContainerLimits) -> RawText:
     """The text of an OpenDocument file as one page."""
-    with _archive(data) as archive:
+    with _archive(data, limits) as archive:
         root = _part(archive, "content.xml")
     if root is None:
         raise UnreadableError("content.xml is missing or not well-formed")
     return RawText.of_page("\n".join(text_lines(root, all_text=True)), computed_numbers=True)
 
 
-def read_epub(data: bytes) -> RawText:
+def read_epub(data: bytes, limits: ContainerLimits) -> RawText:
     """The text of each document of a book's spine, a page each."""
-    with _archive(data) as archive:
+    with _archive(data, limits) as archive:
         container = _part(archive, "META-INF/container.xml")
         place = "" if container is None else next((n.get("full-path") or "" for n in _named(container, "rootfile")), "")
         package = _part(archive, place)
@@ -123,9 +122,9 @@ def _walk(root: Any) -> Iterator[tuple[str, Any]]:
     return iter(()) if root is None else etree.iterwalk(root, events=("start", "end"))
 
 
-def _archive(data: bytes) -> zipfile.ZipFile:
+def _archive(data: bytes, limits: ContainerLimits) -> zipfile.ZipFile:
     try:
-        return open_archive(io.BytesIO(data), _LIMITS)
+        return open_archive(io.BytesIO(data), limits.model_dump())
     except DocumentError as error:
         raise UnreadableError(error.error_class) from None
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from itertools import accumulate
 
+from tasks.documents.archives import DEFAULT_LIMITS, ContainerLimits
 from tasks.documents.sniff import DOCX, EMAIL, EPUB, ODT, PPTX, RTF, XLSX
 
 _INLINE = frozenset(
@@ -136,10 +137,13 @@ def lookup_key(text: str) -> str:
     return _NOT_KEY.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-def read_raw(data: bytes, media_type: str, encoding: str | None = None) -> RawText | None:
+def read_raw(
+    data: bytes, media_type: str, encoding: str | None = None, containers: ContainerLimits = DEFAULT_LIMITS
+) -> RawText | None:
     """The second reading of a document; null for media types that have no second parser (images, archives).
 
     `encoding` is what the parse stage decoded by; it is tried only after what the bytes themselves declare, and UTF-8.
+    `containers` are the limits under which the parse stage read it.
 
     Raises:
         UnreadableError: this parser cannot read the bytes.
@@ -152,8 +156,8 @@ def read_raw(data: bytes, media_type: str, encoding: str | None = None) -> RawTe
         # Imported by those that need it: lxml takes its time.
         from tasks.documents import raw_office
 
-        reader: Callable[[bytes], RawText] = getattr(raw_office, _ARCHIVES[media_type])
-        return reader(data)
+        reader: Callable[[bytes, ContainerLimits], RawText] = getattr(raw_office, _ARCHIVES[media_type])
+        return reader(data, containers)
     if media_type == RTF:
         from tasks.documents.raw_rtf import rtf_text
 
@@ -161,7 +165,7 @@ def read_raw(data: bytes, media_type: str, encoding: str | None = None) -> RawTe
     if media_type == EMAIL:
         from tasks.documents.raw_mail import read_mail
 
-        return read_mail(data)
+        return read_mail(data, containers)
     if media_type == "text/markdown":
         text = _MARKDOWN_LINK.sub(r"\1", decode(data, encoding))
         return RawText.of_page(unescape(_HTML_TAG.sub("", text)))

@@ -31,7 +31,7 @@ def list_captures(source: WarcSource, settings: FetchSettings, skips: Skips) -> 
             captured = not_ahead(captured, now)
             refused = row["refused"]
             place = (
-                Refused(refused[0], f"the record at byte {row['position']:,} of {found.uri} {refused[1]}", refused[2])
+                Refused(refused[0], f"the record at byte {row['position']:,} {refused[1]}", refused[2])
                 if refused
                 else Part(PartKind.WARC, str(path), row["position"])
             )

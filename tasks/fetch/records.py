@@ -32,7 +32,7 @@ def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Lis
         "url": source.url,
         "modified": source.modified,
     }
-    seen: dict[str, str] = {}
+    seen: dict[str, tuple[Path, str]] = {}
     for found, path in containers(source):
         kind = _kind(source, found, path)
         module = "json_lines" if kind is PartKind.JSONL else "parquet_rows"
@@ -40,20 +40,22 @@ def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Lis
         unit = "line" if kind is PartKind.JSONL else "row"
         now = datetime.now(UTC)
         for row in scan(f"tasks.fetch.{module}:scan", arguments, source.name, found.uri, settings):
-            where = f"{unit} {row['number']} of {found.uri}"
+            where = f"{unit} {row['number']}"  # without the file's name, which may be personal
             refused = row.get("refused")
             uri = row["url"] if row.get("url") else f"{found.uri}#{row.get('id')}"
             if refused is None and uri in seen:
-                refused = "duplicate_id", f"names its document as {seen[uri]} does"
+                file, first = seen[uri]
+                other = first if file == path else f"{first} of another file"
+                refused = "duplicate_id", f"names its document as {other} does"
             if refused is not None:
                 place = Refused(refused[0], f"{where} {refused[1]}", "correct that row, or take it out of the file")
                 uri = f"{found.uri}#({unit} {row['number']})"
                 while uri in seen:  # another row has this for its id
                     uri += "'"
-                seen[uri] = where
+                seen[uri] = path, where
                 yield Listed(source.name, uri, locator_of(place))
                 continue
-            seen[uri] = where
+            seen[uri] = path, where
             modified = None if row["modified"] is None else datetime.fromisoformat(row["modified"])
             yield Listed(
                 source.name,

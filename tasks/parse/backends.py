@@ -17,13 +17,15 @@ from tasks.errors import ConfigurationError, DocumentError
 class Backend:
     """One parser of one format.
 
-    `packages` are the distributions whose versions shape its output. `extra` is the extra of corpusgate that brings
-    them, where an ordinary installation does not.
+    `packages` are the distributions whose versions shape its output; `optional` are those that shape it where they are
+    installed, and that it does without. `extra` is the extra of corpusgate that brings the packages, where an ordinary
+    installation does not.
     """
 
     target: str
     packages: tuple[str, ...] = ()
     extra: str | None = None
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,9 @@ _PARSED_HERE: Mapping[str, Format] = MappingProxyType(
         "pdf": Format(
             ("application/pdf",),
             {
-                "pymupdf": Backend("tasks.parse.pdf:parse_pdf", ("pymupdf",)),
+                "pymupdf": Backend(
+                    "tasks.parse.pdf:parse_pdf", ("pymupdf",), optional=("pymupdf-layout", "onnxruntime")
+                ),
                 "pypdfium2": Backend("tasks.parse.pdfium:parse_pdf", ("pypdfium2",)),
                 "docling": Backend(
                     "tasks.parse.pdf_docling:parse_native",
@@ -191,6 +195,11 @@ def package_versions(choices: Mapping[str, str]) -> dict[str, str]:
                     remedy=f".venv/bin/pip install {brought}"
                     + (f", or choose {_names(others, 'or')}" if others else ""),
                 ) from None
+        for package in backend.optional:
+            try:
+                found[package] = version(package)
+            except PackageNotFoundError:
+                found[package] = "none"
     return found
 
 

@@ -45,12 +45,20 @@ def version() -> str:
 
 
 def read_image(image: Image.Image, dpi: int, of_languages: Sequence[str], least_confidence: float) -> Reading:
-    """The lines of an image, after turning it upright where the data for that (`osd`) is installed."""
+    """The lines of an image, after turning it upright where the data for that (`osd`) is installed.
+
+    An image that Tesseract fails on has no lines.
+    """
     turn = _turn(image, dpi)
     if turn:
         image = image.rotate(-turn, expand=True)
     arguments = ["-", "-", "--dpi", str(dpi), "-l", "+".join(of_languages), "tsv"]
-    table = _run(arguments, _png(image)).decode("utf-8", "replace")
+    try:
+        table = _run(arguments, _png(image)).decode("utf-8", "replace")
+    except subprocess.CalledProcessError:
+        # One page that it cannot read must not cost the others; a page that shows something and gives no line counts
+        # as missing.
+        return Reading([], turn)
     return Reading([line for line in _lines(table) if line.confidence >= least_confidence], turn)
 
 

@@ -31,7 +31,8 @@ class ParseSettings(StageSettings):
     tables: Literal["auto", "ruled", "layout", "none"] = Field(
         default="auto",
         description="How tables in PDFs are found: by drawn rules, by the layout model (about 1 s a page), "
-        "by the model only on pages that show signs of a table without rules, or not at all.",
+        "by the model only on pages that show signs of a table without rules, or not at all. It is for the PDF backend "
+        "`pymupdf`: the others have ways of their own, and with them only `auto` may stand here.",
     )
     max_pages: int = Field(default=5000, ge=1, description="A PDF with more pages is quarantined.")
     max_characters: int = Field(
@@ -60,6 +61,15 @@ class ParseSettings(StageSettings):
     @classmethod
     def _complete(cls, choices: dict[str, str]) -> dict[str, str]:
         return chosen_backends(choices)
+
+    @model_validator(mode="after")
+    def _tables_are_found_as_asked(self) -> "ParseSettings":
+        if self.tables != "auto" and self.backends["pdf"] != "pymupdf":
+            raise ValueError(
+                f"tables: {self.tables} is for the PDF backend pymupdf; {self.backends['pdf']} does not heed it: "
+                "leave tables out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _outside_has_a_folder(self) -> "ParseSettings":

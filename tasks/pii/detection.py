@@ -8,9 +8,8 @@ parser never runs: nothing here reads its output.
 
 import logging
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tasks.errors import ConfigurationError
+from tasks.language_models.pieces import pieces
+from tasks.language_models.pool import Pool
 from tasks.pii.names import PERSON, announced_names
 from tasks.pii.settings import DEFAULT_POLICY, DEFAULT_THRESHOLDS, PiiSettings
 from tasks.pii.telephone import PHONE, telephone_numbers
@@ -27,9 +28,6 @@ ENGLISH = "en"
 
 MODEL_TYPES = frozenset({"PERSON", "LOCATION", "ORGANIZATION", "NRP", "DATE_TIME"})
 """Entity types that the model finds."""
-
-_LONGEST = 20_000
-"""Code points the model reads at once; longer texts are cut at a line or a space."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -87,24 +85,13 @@ class _Kit:
         return self._models[language]
 
 
-_idle: dict[tuple[Any, ...], list[_Kit]] = {}
-_idle_lock = threading.Lock()
+_kits: Pool[_Kit] = Pool()
 
 
-@contextmanager
-def _kit(settings: PiiSettings) -> Iterator[_Kit]:
-    """Lends a kit; as many are loaded as threads ask at the same time."""
+def _kit(settings: PiiSettings) -> AbstractContextManager[_Kit]:
+    """Lends a kit for these settings."""
     key = (settings.phone_regions, tuple(settings.models.items()))
-    with _idle_lock:
-        waiting = _idle.setdefault(key, [])
-        kit = waiting.pop() if waiting else None
-    if kit is None:
-        kit = _Kit(settings)
-    try:
-        yield kit
-    finally:
-        with _idle_lock:
-            waiting.append(kit)
+    return _kits.lend(key, lambda: _Kit(settings))
 
 
 def model_versions(settings: PiiSettings) -> dict[str, str]:
@@ -254,14 +241,14 @@ def _with_context(kit: _Kit, texts: Sequence[str], raw: list[list[Any]]) -> list
     from presidio_analyzer.context_aware_enhancers import LemmaContextAwareEnhancer
     from presidio_analyzer.nlp_engine import NlpArtifacts, SpacyNlpEngine
 
-    pieces = [
+    cut = [
         (i, offset, piece, inside)
         for i, results in enumerate(raw)
         if any(result.score < 1 for result in results)
-        for offset, piece in _pieces(texts[i])
+        for offset, piece in pieces(texts[i])
         if (inside := [r for r in results if offset <= r.start and r.end <= offset + len(piece)])
     ]
-    if not pieces:
+    if not cut:
         return raw
     enhancer = LemmaContextAwareEnhancer()
     nlp = kit.model(ENGLISH)
@@ -269,8 +256,8 @@ def _with_context(kit: _Kit, texts: Sequence[str], raw: list[list[Any]]) -> list
     engine.nlp = {ENGLISH: nlp}
     raised = [list(results) for results in raw]
     quiet = [name for name in nlp.pipe_names if name in {"parser", "ner"}]
-    documents = nlp.pipe([piece for _, _, piece, _ in pieces], disable=quiet, batch_size=64)
-    for (i, offset, piece, inside), document in zip(pieces, documents, strict=True):
+    documents = nlp.pipe([piece for _, _, piece, _ in cut], disable=quiet, batch_size=64)
+    for (i, offset, piece, inside), document in zip(cut, documents, strict=True):
         artifacts = NlpArtifacts(
             entities=[],
             tokens=document,
@@ -298,11 +285,11 @@ def _names(nlp: Any, texts: Sequence[str], wanted: set[str]) -> Iterator[list[Fi
 
     configuration: Any = NerModelConfiguration()
     mapping, score = configuration.model_to_presidio_entity_mapping, float(configuration.default_score)
-    pieces = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in _pieces(text)]
+    cut = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in pieces(text)]
     found: list[list[Find]] = [[] for _ in texts]
     quiet = [name for name in nlp.pipe_names if name not in _feeding_names(nlp)]
-    documents = nlp.pipe((piece for _, _, piece in pieces), disable=quiet, batch_size=128)
-    for (i, offset, _), document in zip(pieces, documents, strict=True):
+    documents = nlp.pipe((piece for _, _, piece in cut), disable=quiet, batch_size=128)
+    for (i, offset, _), document in zip(cut, documents, strict=True):
         for entity in document.ents:
             kind = mapping.get(entity.label_)
             if kind in wanted:
@@ -314,13 +301,3 @@ def _feeding_names(nlp: Any) -> set[str]:
     """The components that names come from: the shared vectors only where the recognizer of names listens to them."""
     listens = any("listener" in part.name for part in nlp.get_pipe("ner").model.walk())
     return {"ner", "entity_ruler"} | ({"tok2vec", "transformer"} if listens else set())
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    while len(text) - start > _LONGEST:
-        window = text[start : start + _LONGEST]
-        cut = max(window.rfind("\n"), 0) or max(window.rfind(" "), 0) or _LONGEST
-        yield start, window[:cut]
-        start += cut
-    yield start, text[start:]

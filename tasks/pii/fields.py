@@ -17,18 +17,22 @@ _SEGMENT = re.compile(r"[^/?&=#;:]+")
 _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
-def title_of(parsed: Mapping[str, Any], kept_elements: frozenset[int]) -> str | None:
-    """The declared title, else the first heading of level 1, else the first heading, of the kept elements."""
+def title_of(parsed: Mapping[str, Any], clean: Mapping[str, Any]) -> str | None:
+    """The declared title, else the first heading of level 1, else the first heading.
+
+    Headings are read off the clean text (a row of normalize): what was cut out of one, such as line numbers, is in no
+    title.
+    """
     declared = _line(parsed["meta_title"] or "")
     if declared:
         return declared
+    levels = {e["element_id"]: e["level"] for e in parsed["elements"] if e["kind"] == ElementKind.HEADING}
     headings = [
-        element
-        for element in parsed["elements"]
-        if element["kind"] == ElementKind.HEADING and element["element_id"] in kept_elements and _line(element["text"])
+        (levels[span["element_id"]], text)
+        for span in clean["elements"]
+        if span["element_id"] in levels and (text := _line(clean["text"][span["start"] : span["end"]]))
     ]
-    first = next((heading for heading in headings if heading["level"] == 1), headings[0] if headings else None)
-    return _line(first["text"]) if first is not None else None
+    return next((text for level, text in headings if level == 1), headings[0][1] if headings else None)
 
 
 def authors_of(parsed: Mapping[str, Any]) -> list[str]:

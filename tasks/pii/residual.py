@@ -18,7 +18,7 @@ from tasks.pii.settings import PLACES, Action, PiiSettings, PlaceOfText
 from tasks.pii.visible import visible
 from tasks.stage import IndexView
 
-_COLUMNS = ("document_id", "text", "title", "authors", "uri", "section_path")
+_COLUMNS = ("document_id", "text", "title", "context", "authors", "uri", "section_path")
 
 
 def residual_rows(
@@ -54,7 +54,7 @@ def _stored(index: IndexView, document_ids: Sequence[str]) -> dict[str, dict[Pla
         for row in table.to_pylist():
             places = stored.setdefault(row["document_id"], {place: [] for place in PLACES})
             places["text"] += map(_folded, (row["text"], " ".join(row["section_path"])))
-            places["title"].append(_folded(row["title"] or ""))
+            places["title"] += map(_folded, (row["title"] or "", row["context"] or ""))
             places["uri"] += map(_folded, (row["uri"], unquote(row["uri"])))
             places["authors"] += map(_folded, row["authors"])
     return stored

@@ -120,7 +120,7 @@ def _read(row: Mapping[str, Any], stages: Mapping[StageName, Mapping[str, Any]],
         for span in clean["elements"]
         if span["start"] < span["end"]
     ]
-    title = title_of(parsed, frozenset(span["element_id"] for span in clean["elements"]))
+    title = title_of(parsed, clean)
     return _Document(
         row,
         clean["text"],
@@ -248,13 +248,13 @@ def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.PII,
-    version=3,
+    version=4,
     reads=(StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE),
     writes=PII,
     settings=PiiSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=1,
+    scorer_version=2,
     evaluate=evaluate,
     context=("uri",),
     labels=("pii", "questions"),

@@ -91,7 +91,8 @@ def score_nothing(
     documents = select(batch.read_documents(), document_ids)
     tables = {read: load_rows(context, read, batch, document_ids) for read in stage.reads}
     empty = pa.Table.from_pylist([{"document_id": i} | _nothing(stage.writes) for i in document_ids], stage.writes)
-    evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw)
+    settings = {read: context.settings(read) for read in stage.reads}
+    evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw, settings)
     return stage.evaluate(evidence, context.settings(name))
 
 
@@ -122,7 +123,8 @@ def _score_batch(
     output = load_rows(context, name, batch, ids)
     here = batch.read_locations(name)
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    evidence = Evidence(Batch(documents, tables), output, labels, costs(context, here), context.resources.raw)
+    spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
+    evidence = Evidence(Batch(documents, tables), output, labels, spent, context.resources.raw, settings)
     rows = stage.evaluate(evidence, context.settings(name))
     digests = {i: label_digest(labels, i, stage.labels) for i in ids}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))

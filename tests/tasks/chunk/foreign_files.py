@@ -12,7 +12,9 @@ from tasks.documents.cage_worker import Pages
 TEXT = "The pump by the weir was oiled."
 
 
-def misbehaving_reader(path: str, media_type: str, encoding: str | None, passages: Any, pages: Pages) -> Any:
+def misbehaving_reader(
+    path: str, media_type: str, encoding: str | None, passages: Any, containers: Any, pages: Pages
+) -> Any:
     """`check_file`, but a file that begins with SPIN, DIE or HOARD does so to its process."""
     begin = Path(path).read_bytes()[:5]
     if begin.startswith(b"SPIN"):
@@ -24,7 +26,7 @@ def misbehaving_reader(path: str, media_type: str, encoding: str | None, passage
     hoard = []
     while begin.startswith(b"HOARD"):
         hoard.append(bytearray(32 * 2**20))
-    return attribution.check_file(path, media_type, encoding, passages, pages)
+    return attribution.check_file(path, media_type, encoding, passages, containers, pages)
 
 
 def measures_of(files: Sequence[Path], **limits: Any) -> list[dict[str, Any]]:

@@ -65,10 +65,19 @@ def test_each_good_line_is_a_document_and_each_bad_one_is_named(tmp_path: Path, 
     assert scan.outcomes == {name + place: outcome for place, outcome in OUTCOMES.items()}
     assert scan.bytes_of(f"{name}#a").decode() == "Größe: 5 µm"
     assert scan.bytes_of(f"{name}#13") == b"the last line, without an end"
-    assert scan.message(f"{name}#(line 2)") == f"line 2 of {name} is not JSON (from character 2 on)"
-    assert scan.message(f"{name}#(line 5)") == f"line 5 of {name} names its document as line 1 of {name} does"
+    assert scan.message(f"{name}#(line 2)") == "line 2 is not JSON (from character 2 on)"
+    assert scan.message(f"{name}#(line 5)") == "line 5 names its document as line 1 does"
     again = Scan(tmp_path / "lake", 2, rows(folder), max_bytes=300)
     assert not again.computed & {f"{name}#a", f"{name}#13"}
+
+
+def test_a_message_about_a_row_names_no_file(tmp_path: Path, folder: Path) -> None:
+    line = json.dumps({"id": 1, "text": "x", "link": "https://example.org/a"})
+    for name in ("mara.jsonl", "rubija.jsonl"):
+        (folder / name).write_text(line)
+    scan = Scan(tmp_path / "lake", 1, rows(folder, url="link"))
+    message = scan.message("rubija.jsonl#(line 1)")
+    assert message == "line 1 names its document as line 1 of another file does"
 
 
 def test_only_the_row_that_changed_is_taken_again(tmp_path: Path, folder: Path) -> None:

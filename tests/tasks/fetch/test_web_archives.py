@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,6 +67,8 @@ def pages(writer: WARCWriter) -> None:
     capture(writer, "https://example.org/br", b"\x0b\x02\x80abc\x03", HTML, ("Content-Encoding", "br"))
     capture(writer, "https://example.org/gone", b"no", HTML, status="404 Not Found")
     capture(writer, "https://example.org/a", b"", kind="request", status="GET / HTTP/1.1")
+    capture(writer, "https://example.org/a", b"", kind="mara@example.org")
+    capture(writer, "https://example.org/odd", PAGE, HTML, status="5551234 Odd")
     capture(writer, "https://example.org/cut", PAGE[:9], HTML, **{"WARC-Truncated": "length"})
     capture(writer, "http://example.org/a", PAGE + b"older", HTML, date="2020-01-01T00:00:00Z")
 
@@ -92,6 +95,8 @@ def test_the_newest_page_of_each_url_is_a_document(tmp_path: Path, folder: Path,
         "older capture of a URL": 1,
         "record of type request": 1,
         "record of type warcinfo": 1,
+        "other record": 1,
+        "no HTTP status": 1,
         "status 404": 1,
         "truncated by the crawler": 1,
     }
@@ -116,9 +121,10 @@ def test_a_record_of_other_bytes_than_it_states_fails_alone(tmp_path: Path, fold
     write(folder / "a.warc", pages, packed=False)
     data = (folder / "a.warc").read_bytes()
     (folder / "a.warc").write_bytes(data.replace(b"<title>Pumps", b"<title>Bumps", 1))
-    outcomes = Scan(tmp_path / "lake", 1, archives(folder)).outcomes
-    assert outcomes["http://example.org/a"] == "corrupt"
-    assert outcomes["https://example.org/chunked"] == "ok"
+    scan = Scan(tmp_path / "lake", 1, archives(folder))
+    assert scan.outcomes["http://example.org/a"] == "corrupt"
+    assert scan.outcomes["https://example.org/chunked"] == "ok"
+    assert re.fullmatch(r"the record at byte [\d,]+ does not have the digest .*", scan.message("http://example.org/a"))
 
 
 def packed_archive() -> bytes:

@@ -65,7 +65,17 @@ def test_the_second_reader_outlives_them_too(outcomes):
     for name, path in paths.items():
         media_type = sniff(path.read_bytes(), declared_type(name))
         jobs.append(
-            Job(name, check, [str(path), media_type, None, [["some passage of text", 1, 1, None, [], None, False]]])
+            Job(
+                name,
+                check,
+                [
+                    str(path),
+                    media_type,
+                    None,
+                    [["some passage of text", 1, 1, None, [], None, False]],
+                    PATIENT.containers.model_dump(),
+                ],
+            )
         )
     found = {
         result.key: result.error.error_class if result.error else "read"

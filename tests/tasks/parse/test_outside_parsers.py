@@ -89,10 +89,18 @@ def test_a_markdown_file_a_page(pdf, tmp_path):
     assert row["parser"] == "outside (markdown)"
 
 
-@pytest.mark.parametrize("name", ["sub/a.pdf.html", "sub/a.html", "s/sub/a.html"])
-def test_one_page_of_html(pdf, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "documents"),
+    [
+        ("sub/a.pdf.html", "{path}"),
+        ("s/sub/a.pdf.html", "{path}"),
+        ("sub/a.html", "{stem}"),
+        ("s/sub/a.html", "{stem}"),
+    ],
+)
+def test_one_page_of_html(pdf, tmp_path, name, documents):
     folder = written(tmp_path / "out", {name: "<h1>Pumps</h1><p>Their pump.</p>"})
-    row, _ = parse(pdf, folder)
+    row, _ = parse(pdf, folder, documents=documents)
     assert kinds(row) == [("heading", 1, None, "Pumps"), ("paragraph", None, None, "Their pump.")]
     assert (row["pages"], row["pages_without_output"]) == (1, [])
 
@@ -107,7 +115,7 @@ def test_a_list_of_elements(pdf, tmp_path):
         },
         {"kind": "table", "text": "c\td\n3\t4", "page": 3},
     ]
-    folder = written(tmp_path / "out", {"sub/a.json": json.dumps({"elements": listed})})
+    folder = written(tmp_path / "out", {"sub/a.pdf.json": json.dumps({"elements": listed})})
     row, _ = parse(pdf, folder)
     assert kinds(row) == [
         ("heading", 2, 1, "Pumps"),
@@ -124,7 +132,7 @@ def test_a_list_of_elements(pdf, tmp_path):
     [("{", "JSONDecodeError"), ('[{"kind": "poem", "text": "secret"}]', "0.kind: enum"), ("3", "list")],
 )
 def test_a_list_that_is_none_is_quarantined_without_its_text(pdf, tmp_path, data, where):
-    _, failure = parse(pdf, written(tmp_path / "out", {"sub/a.json": data}))
+    _, failure = parse(pdf, written(tmp_path / "out", {"sub/a.pdf.json": data}))
     assert failure.error_class == "outside_invalid"
     assert where in failure.message
     assert "secret" not in failure.message
@@ -134,7 +142,7 @@ def test_missing_and_empty_output_is_quarantined(pdf, tmp_path):
     _, failure = parse(pdf, written(tmp_path / "out", {"sub/b.md": "Other"}))
     assert (failure.error_class, failure.transient) == ("outside_missing", False)
     assert "run the other parser" in failure.remedy
-    _, failure = parse(pdf, written(tmp_path / "out", {"sub/a.md": " \n"}))
+    _, failure = parse(pdf, written(tmp_path / "out", {"sub/a.pdf.md": " \n"}))
     assert failure.error_class == "empty_parse"
     # A form that is asked for is not replaced by another that is there.
     _, failure = parse(pdf, tmp_path / "out", format="html")
@@ -156,14 +164,42 @@ def test_no_path_leads_out_of_the_folder(tmp_path):
     for uri in ("../secret.pdf", "/secret.pdf", "https://example.org/../../secret.pdf", "https://example.org/%2e%2e/a"):
         with pytest.raises(DocumentError):
             outside_files(settings, "s", uri)
-    assert outside_files(settings, "s", "https://example.org/notes/a.pdf?x=1").files[0].name == "a.md"
+    stems = OutsideSettings(folder=tmp_path / "out", documents="{stem}")
+    assert outside_files(stems, "s", "https://example.org/notes/a.pdf").files[0].name == "a.md"
+
+
+def test_different_documents_never_have_the_same_output(tmp_path):
+    uris = (
+        "a.pdf", "a.docx", "{page}.pdf", "https://x.org/a", "https://x.org/a?id=1", "https://x.org/a?id=2",
+        "https://x.org/a?at=1/2", "https://x.org/a%3Fid=1", "https://x.org/a/", "https://x.org/", "https://x.org/?id=1",
+        "https://x.org/a%2Fb", "https://x.org/a/b", "https://x.org/a%252Fb", "https://y.org/a", "https://x.org/gr%C3%BC%C3%9Fe",
+    )  # fmt: skip
+    names = (
+        "a.pdf", "a.docx", "{page}.pdf", "x.org/a", "x.org/a?id=1", "x.org/a?id=2",
+        "x.org/a?at=1%2F2", "x.org/a%3Fid=1", "x.org/a/", "x.org/", "x.org/?id=1",
+        "x.org/a%2Fb", "x.org/a/b", "x.org/a%252Fb", "y.org/a", "x.org/grüße",
+    )  # fmt: skip
+    written(tmp_path / "whole", {f"{name}.md": uri for name, uri in zip(names, uris, strict=True)})
+    written(tmp_path / "pages", {f"{name}.1.md": uri for name, uri in zip(names, uris, strict=True)})
+    for uri in uris:
+        for folder, page in (("whole", 0), ("pages", 1)):
+            found = outside_files(OutsideSettings(folder=tmp_path / folder), "s", uri)
+            assert found.files[page].read_text(encoding="utf-8") == uri
+    # On a disk these would be the same as another; the last is longer than a file's name may be.
+    for uri in ("https://x.org/a//b", "https://x.org/./a", "https://x.org/a?" + "q" * 300):
+        with pytest.raises(DocumentError, match="no output"):
+            outside_files(OutsideSettings(folder=tmp_path / "whole"), "s", uri)
+    # What the path is called without its suffix does not lose the end of the query.
+    written(tmp_path / "stems", {"x.org/a?v=1.2.md": "1.2", "x.org/a?v=1.3.md": "1.3"})
+    stems = OutsideSettings(folder=tmp_path / "stems", documents="{stem}")
+    assert outside_files(stems, "s", "https://x.org/a.pdf?v=1.3").files[0].read_text() == "1.3"
 
 
 def test_what_the_files_hold_is_in_the_key_and_where_they_lie_is_not(tmp_path):
-    one, two = (written(tmp_path / name, {"a.md": "Their words."}) for name in ("one", "two"))
+    one, two = (written(tmp_path / name, {"a.pdf.md": "Their words."}) for name in ("one", "two"))
     first, second = (outside_digest(OutsideSettings(folder=folder), "s", "a.pdf") for folder in (one, two))
     assert first == second
-    written(one, {"a.md": "Their new words."})
+    written(one, {"a.pdf.md": "Their new words."})
     assert outside_digest(OutsideSettings(folder=one), "s", "a.pdf") != first
     assert outside_digest(OutsideSettings(folder=one), "s", "b.pdf") == "none"
     settings = ParseSettings(backends={"pdf": "outside"}, outside=OutsideSettings(folder=one))

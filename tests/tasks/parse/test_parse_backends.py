@@ -30,6 +30,15 @@ def test_what_does_not_exist_is_refused_with_what_does(choice, named):
         ParseSettings(backends=choice)
 
 
+@pytest.mark.parametrize("tables", ["ruled", "layout", "none"])
+def test_how_tables_are_found_is_refused_with_parsers_that_do_not_heed_it(tables):
+    assert ParseSettings(tables=tables).tables == tables
+    for backend in ("pypdfium2", "docling", "docling-models"):
+        assert ParseSettings(backends={"pdf": backend}).tables == "auto"
+        with pytest.raises(ValidationError, match=f"tables: {tables} is for .* pymupdf; {backend} does not heed it"):
+            ParseSettings(backends={"pdf": backend}, tables=tables)
+
+
 def test_a_media_type_without_parser_is_refused_with_the_formats_there_are():
     with pytest.raises(DocumentError, match=r"application/x-dbf.*pdf, html") as raised:
         backend_of("application/x-dbf", ParseSettings().backends)
@@ -42,7 +51,17 @@ def test_every_media_type_belongs_to_one_format():
 
 
 def test_the_key_holds_the_versions_of_chosen_parsers_only(two_pdf_parsers):
-    assert package_versions({"pdf": "pymupdf"}) == {"pymupdf": version("pymupdf")}
+    # The layout model that finds tables is a distribution of its own, and so is what runs it.
+    assert package_versions({"pdf": "pymupdf"}) == {
+        name: version(name) for name in ("pymupdf", "pymupdf-layout", "onnxruntime")
+    }
+    assert package_versions({"pdf": "pypdfium2"}) == {"pypdfium2": version("pypdfium2")}
+
+
+def test_what_a_parser_can_do_without_is_in_the_key_also_where_it_is_not_installed(monkeypatch):
+    spare = Backend("tests.nowhere:parse", (), optional=("corpusgate-has-no-such-package",))
+    monkeypatch.setattr(backends, "FORMATS", {"pdf": Format(("application/pdf",), {"spare": spare})})
+    assert package_versions({"pdf": "spare"}) == {"corpusgate-has-no-such-package": "none"}
 
 
 def test_a_chosen_parser_that_is_not_installed_is_an_error_with_its_extra(two_pdf_parsers):

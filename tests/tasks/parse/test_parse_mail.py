@@ -77,6 +77,18 @@ def test_every_element_is_found_in_its_part_and_page_by_the_second_reader(mail, 
     assert raw.pages_in("no such part", 1, 1) == (0, 0)
 
 
+def test_messages_deeper_than_usual_are_read_again_as_deep_as_they_were_parsed(tmp_path):
+    nested = message("message 0", "The words of message 0.")
+    for number in range(1, 14):
+        outer = message(f"message {number}", f"The words of message {number}.")
+        outer.add_attachment(nested)
+        nested = outer
+    data = nested.as_bytes()
+    deepest = " / ".join(f"message {number}" for number in range(12, -1, -1))
+    assert deepest in read_raw(data, EMAIL, containers=ContainerLimits(max_depth=13)).parts
+    assert deepest not in read_raw(data, EMAIL).parts
+
+
 def test_attachments_are_followed_as_deep_and_as_many_as_allowed(tmp_path):
     innermost = message("third", "The third message.")
     second = message("second", "The second message.")

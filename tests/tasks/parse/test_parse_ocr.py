@@ -14,6 +14,7 @@ from PIL import Image
 from tasks.documents.cage_worker import Pages
 from tasks.errors import ConfigurationError, DocumentError
 from tasks.metrics.text_distance import cer
+from tasks.parse import ocr_tesseract
 from tasks.parse.image import parse_image
 from tasks.parse.lines import Line
 from tasks.parse.ocr import engine_of, fingerprint, needs_ocr
@@ -59,6 +60,44 @@ def test_lines_are_read_in_order_however_the_page_lies(tmp_path, engine, drawn):
     assert cer(" ".join(LINES), text_of(row)) < 0.02
     assert {element["source"] for element in row["elements"]} == {"ocr"}
     assert row["parser"] == f"pillow+{engine}"
+
+
+FAILING = """#!/bin/sh
+# Answers as Tesseract does; of images only those that are 100 pixels wide are read.
+case "$1" in
+--list-langs) printf 'List of available languages in "/nowhere/" (1):\\neng\\n'; exit 0;;
+--version) echo 'tesseract 5.3.0'; exit 0;;
+esac
+width=$(od -An -tu1 -j16 -N4 | tr -s ' ' | sed 's/^ //;s/ $//')
+if [ "$width" != "0 0 0 100" ]; then echo 'cannot' >&2; exit 1; fi
+printf 'level\\tpage_num\\tblock_num\\tpar_num\\tline_num\\tword_num\\tleft\\ttop\\twidth\\theight\\tconf\\ttext\\n'
+printf '4\\t1\\t1\\t1\\t1\\t0\\t5\\t5\\t80\\t10\\t-1\\t\\n5\\t1\\t1\\t1\\t1\\t1\\t5\\t5\\t80\\t10\\t96\\tBrake\\n'
+"""
+
+
+@pytest.fixture
+def failing_tesseract(tmp_path, monkeypatch):
+    """A Tesseract that ends with 1 on most images."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tesseract").write_text(FAILING, encoding="utf-8")
+    (tmp_path / "bin" / "tesseract").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    for answered_once in (ocr_tesseract.languages, ocr_tesseract.version):
+        answered_once.cache_clear()
+    yield
+    for answered_once in (ocr_tesseract.languages, ocr_tesseract.version):
+        answered_once.cache_clear()
+
+
+def test_a_page_that_tesseract_fails_on_is_missing_and_the_others_stay(tmp_path, failing_tesseract):
+    frames = [Image.linear_gradient("L").resize((width, 40)) for width in (100, 120, 100)]
+    frames[0].save(tmp_path / "fax.tiff", save_all=True, append_images=frames[1:], dpi=(200, 200))
+    row = read(tmp_path / "fax.tiff", engine="tesseract")
+    assert [(e["page"], e["text"]) for e in row["elements"]] == [(1, "Brake"), (3, "Brake")]
+    assert row["pages_without_output"] == [2]
+    frames[1].save(tmp_path / "page.png")
+    with pytest.raises(DocumentError, match="OCR found none"):
+        read(tmp_path / "page.png", engine="tesseract")
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])

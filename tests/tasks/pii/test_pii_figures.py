@@ -112,7 +112,8 @@ class _Index:
 
 
 def _residual(label: PiiLabel, settings: PiiSettings | None = None, **stored: Any) -> dict[Any, Any]:
-    row = {"document_id": "d", "text": "", "title": None, "authors": [""], "uri": "", "section_path": [""]} | stored
+    empty = {"text": "", "title": None, "context": None, "authors": [""], "uri": "", "section_path": [""]}
+    row = {"document_id": "d"} | empty | stored
     documents = pa.Table.from_pylist(
         [{"document_id": "d", "source": "s", "uri": "u", "locator": "l", "doc_class": "c", "tenant": "t", "groups": [],
           "cohort": "new"}],
@@ -132,6 +133,7 @@ def _residual(label: PiiLabel, settings: PiiSettings | None = None, **stored: An
     [
         {"text": "mail MARA@exam\u00adple.org now"},
         {"title": "mara@example.org"},
+        {"context": "Letter to Mara@example.org > Contacts\n\n"},
         {"authors": ["Mara <mara@example.org>"]},
         {"uri": "people/mara%40example.org"},
         {"section_path": ["Contacts", "mara@example.org"]},

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tasks.errors import ConfigurationError
+from tasks.pii.fields import title_of
 from tasks.pii.settings import PiiSettings
 from tasks.pii.stage import run
 
@@ -99,6 +100,26 @@ def test_title_and_path_follow_the_policy_and_authors_their_own(redact: Redact) 
     assert [field["value"] for field in masked if field["name"] == "author"] == ["[PERSON]", "[PERSON]"]
     dropped = redact(text, PiiSettings(authors="drop"), **about)["fields"]
     assert not [field for field in dropped if field["name"] == "author"]
+
+
+def test_a_heading_is_a_title_as_it_stands_in_the_clean_text() -> None:
+    """As parsed, headings of a court's order hold the numbers that stand beside the lines."""
+    parsed = {
+        "meta_title": None,
+        "elements": [
+            {"element_id": 0, "kind": "heading", "level": 2, "text": "7 Cut away"},
+            {"element_id": 1, "kind": "paragraph", "level": None, "text": "Filed in May."},
+            {"element_id": 2, "kind": "heading", "level": 2, "text": "1 ORDER ON MOTION\n2 TO DISMISS"},
+            {"element_id": 3, "kind": "heading", "level": 2, "text": "3 Background"},
+        ],
+    }
+    text = "Filed in May.\n\nORDER ON MOTION\nTO DISMISS\n\nBackground"
+    spans = [(0, 0, 0), (1, 0, 13), (2, 15, 41), (3, 43, 53)]
+    clean = {"text": text, "elements": [{"element_id": i, "start": a, "end": b} for i, a, b in spans]}
+    assert title_of(parsed, clean) == "ORDER ON MOTION TO DISMISS"
+    parsed["elements"][3]["level"] = 1
+    assert title_of(parsed, clean) == "Background"
+    assert title_of(parsed, clean | {"elements": clean["elements"][:2]}) is None
 
 
 def test_the_declared_title_comes_before_headings(redact: Redact) -> None:

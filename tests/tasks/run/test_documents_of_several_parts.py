@@ -7,7 +7,7 @@ from tasks.figures.measures import stage_measures
 from tasks.run.configuration import parse_configuration
 from tests.engine import run_engine
 from tests.tasks.parse.messages import full_message
-from tests.tasks.parse.office_files import plan_xlsx, report_docx, slides_pptx
+from tests.tasks.parse.office_files import bare_docx, plan_xlsx, report_docx, slides_pptx
 
 
 @pytest.mark.parametrize("strategy", ["structure", "recursive", "fixed", "semantic"])
@@ -57,3 +57,24 @@ def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path, strategy):
     )
     # The message has eleven pages, one of them the attachment that is broken.
     assert complete == [(1, 1), (3, 3), (3, 3), (10, 11)]
+
+
+def test_a_file_that_larger_limits_let_in_is_led_back_under_the_same_limits(tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    words = "The keeper of the weir holds the key of the gate, and of the mill beside it."
+    body = f"<w:p><w:r><w:t>{words}</w:t></w:r></w:p>"
+    # 17 MiB of zeros are packed about a thousand times: more than the 200 that hold where nothing is set.
+    bare_docx(corpus / "padded.docx", body, **{"word/media/padding.bin": bytes(17 * 2**20)})
+    data = {
+        "lake": "lake",
+        "sources": [{"name": "files", "type": "files", "root": "corpus"}],
+        "stages": {"parse": {"containers": {"max_ratio": 5000}}},
+    }
+    run = run_engine(parse_configuration(data, tmp_path / "corpusgate.yaml"))
+    run_id = run.session.context.run_id
+    measures = stage_measures(
+        run.session.context.lake, run_id, StageName.CHUNK, run.session.runs.locations(run_id)
+    ).to_pylist()
+    attributed = [r for r in measures if r["metric"] == "attribution_completeness" and not r["slice_key"]]
+    assert [(r["value"], r["status"]) for r in attributed] == [(1.0, "ok")]
