@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from tasks.gold.kinds import Quote
 
 INVISIBLE = (
@@ -21,6 +23,9 @@ INVISIBLE = (
 """Unicode's Default_Ignorable_Code_Point, as the inside of a regular expression's character class."""
 
 _INVISIBLE_ONE = re.compile(f"[{INVISIBLE}]")
+
+
+_ASCII_SPACES = np.array([chr(code).isspace() for code in range(128)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,12 @@ def fold(text: str) -> Folded:
     >>> list(fold("e\\u00adf\\ufb01 \\n x").origins)
     [0, 2, 3, 3, 4, 7]
     """
+    return _fold(text)
+
+
+def _fold(text: str) -> Folded:
+    if text.isascii():
+        return _fold_ascii(text)
     out: list[str] = []
     origins = array("q")
     space = False
@@ -69,6 +80,17 @@ def fold(text: str) -> Folded:
     return Folded("".join(out), origins)
 
 
+def _fold_ascii(text: str) -> Folded:
+    """Only runs of white space change; over whole texts at once."""
+    codes = np.frombuffer(text.encode("ascii"), np.uint8)
+    spaces = _ASCII_SPACES[codes]
+    kept = ~spaces
+    kept[:1] = True
+    kept[1:] |= ~spaces[:-1]
+    folded = np.where(spaces, np.uint8(ord(" ")), codes)[kept]
+    return Folded(folded.tobytes().decode("ascii"), array("q", np.flatnonzero(kept).astype(np.int64).tobytes()))
+
+
 def locate(text: str, quote: Quote) -> tuple[int, int] | None:
     """Where the quote stands in the text as code points [start, end); null where it does not.
 
@@ -86,7 +108,7 @@ def locate(text: str, quote: Quote) -> tuple[int, int] | None:
     if first >= 0 and not (quote.prefix or quote.suffix):
         return first, first + len(quote.exact)
     folded = fold(text)
-    exact, prefix, suffix = (fold(part).text for part in (quote.exact, quote.prefix, quote.suffix))
+    exact, prefix, suffix = (_fold(part).text for part in (quote.exact, quote.prefix, quote.suffix))
     best: tuple[int, int] | None = None
     best_agreement = -1
     for start in _occurrences(folded.text, exact):

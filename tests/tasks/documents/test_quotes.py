@@ -60,3 +60,11 @@ def test_folding_has_one_origin_per_character_in_order(text: str) -> None:
 def test_composed_and_decomposed_text_fold_alike_up_to_the_order_of_marks(text: str) -> None:
     composed, decomposed = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
     assert sorted(fold(composed).text) == sorted(fold(decomposed).text)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_text_folds_as_it_does_beside_other_characters(text: str) -> None:
+    beside = fold("\u00df" + text)
+    plain = fold(text)
+    assert plain.text == beside.text[1:]
+    assert [place + 1 for place in plain.origins] == list(beside.origins)[1:]
