@@ -55,9 +55,8 @@ def main(config: Path) -> None:
             )
         }
         started = time.perf_counter()
-        decisions = decide(
-            pa.concat_tables(signatures), lambda ids: {i: texts[i] for i in ids}, configuration.stages.dedup
-        )
+        precedence = {document_id: i for i, document_id in enumerate(sorted(texts))}
+        decisions = decide(signatures, lambda ids: {i: texts[i] for i in ids}, configuration.stages.dedup, precedence)
         seconds[StageName.DEDUP] += time.perf_counter() - started
         kept = {row["document_id"] for row in decisions.to_pylist() if row["decision"] == "kept"}
         for documents, tables in batches:

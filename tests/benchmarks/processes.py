@@ -42,7 +42,8 @@ def measure(arguments: Sequence[str], log: Path) -> Measured:
         watcher.stopped.set()
         watcher.join()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if code not in (0, 1, 4):
+    # A traceback ends with 1 too.
+    if code not in (0, 1, 4) or b"Traceback (most recent call last)" in log.read_bytes():
         end = log.read_text(encoding="utf-8", errors="replace")[-2000:]
         raise RuntimeError(f"{' '.join(arguments)} ended with {code}:\n{end}")
     cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
