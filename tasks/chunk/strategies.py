@@ -33,24 +33,18 @@ def groups(
 
     No group reaches from one part of the document (sheet, attachment) into another, whatever the strategy.
     """
-    parts = [list(part) for _, part in groupby(pieces, key=lambda piece: piece.part)]
-    return [group for part in parts for group in _groups_of_part(part, text, forbidden, settings, counter)]
-
-
-def _groups_of_part(
-    pieces: Sequence[Piece],
-    text: str,
-    forbidden: Sequence[tuple[int, int]],
-    settings: ChunkSettings,
-    counter: Tokenizer,
-) -> list[Group]:
-    if settings.strategy == "structure":
-        return [Group(section.pieces, section.headings) for section in sections(pieces)]
-    if settings.strategy == "page":
-        return [Group(list(group)) for _, group in groupby(pieces, key=lambda piece: piece.page)]
-    if settings.strategy == "semantic":
-        return [Group(group) for group in semantic_groups(pieces, text, forbidden, settings, counter)]
-    return [Group(pieces)]
+    found: list[Group] = []
+    for _, members in groupby(pieces, key=lambda piece: piece.part):
+        part = list(members)
+        if settings.strategy == "structure":
+            found += [Group(section.pieces, section.headings) for section in sections(part)]
+        elif settings.strategy == "page":
+            found += [Group(list(group)) for _, group in groupby(part, key=lambda piece: piece.page)]
+        elif settings.strategy == "semantic":
+            found += [Group(group) for group in semantic_groups(part, text, forbidden, settings, counter)]
+        else:
+            found.append(Group(part))
+    return found
 
 
 def common_headings(pieces: Sequence[Piece]) -> Headings:

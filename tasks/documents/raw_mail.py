@@ -54,70 +54,58 @@ def read_mail(data: bytes, limits: ContainerLimits) -> RawText:
 
     Attached messages are followed as deep as `limits` say.
     """
-    pages: list[str] = []
-    scanned: set[int] = set()
-    parts: dict[str, tuple[int, int]] = {}
-    _read(_split(data), None, pages, scanned, parts, 0, limits)
-    return paged(pages, scanned=frozenset(scanned), parts=parts, computed_numbers=True)
+    reading = _Reading(limits)
+    reading.message(_split(data), None, 0)
+    scanned = frozenset(reading.scanned)
+    return paged(reading.pages, scanned=scanned, parts=reading.parts, computed_numbers=True)
 
 
-def _read(
-    message: _Part,
-    name: str | None,
-    pages: list[str],
-    scanned: set[int],
-    parts: dict[str, tuple[int, int]],
-    depth: int,
-    limits: ContainerLimits,
-) -> None:
-    leaves = list(_leaves(message, related=False, depth=0))
-    shown = [f"{field}: {_decoded(message.headers[field])}" for field in _SHOWN if field in message.headers]
-    texts = [_text(leaf) for leaf, is_body in leaves if is_body]
-    pages.append("\n".join([name or "", *shown, *texts]))
-    if name is not None:
-        parts[name] = (len(pages), 1)
-    names = PartNames()
-    for leaf, is_body in leaves:
-        if is_body:
-            continue
-        attached = _split(leaf.content()) if leaf.kind == EMAIL else None
-        subject = _decoded(attached.headers.get("subject", "")) if attached else None
-        own = names.of(leaf.filename or subject)
-        inner = f"{name} / {own}" if name else own
-        _read_attachment(leaf, attached, own, inner, pages, scanned, parts, depth + 1, limits)
+class _Reading:
+    """Pages as they are collected; those without a text layer; where each part begins and how many pages it has."""
 
+    def __init__(self, limits: ContainerLimits) -> None:
+        self.pages: list[str] = []
+        self.scanned: set[int] = set()
+        self.parts: dict[str, tuple[int, int]] = {}
+        self._limits = limits
 
-def _read_attachment(
-    leaf: _Part,
-    attached: _Part | None,
-    title: str,
-    name: str,
-    pages: list[str],
-    scanned: set[int],
-    parts: dict[str, tuple[int, int]],
-    depth: int,
-    limits: ContainerLimits,
-) -> None:
-    data = leaf.content()
-    media_type = EMAIL if attached else sniff(data, declared_type(title) or canonical_type(leaf.kind))
-    if media_type == EMAIL and depth <= limits.max_depth:
-        _read(attached or _split(data), name, pages, scanned, parts, depth, limits)
-        return
-    try:
-        raw = read_raw(data, media_type, containers=limits) if media_type != EMAIL else None
-    except UnreadableError:
-        raw = RawText("", ("",))
-    first = len(pages) + 1
-    # The name stands as a heading above what the attachment holds.
-    found = ("",) if raw is None else raw.pages
-    pages += [f"{title}\n{found[0] if found else ''}", *found[1:]]
-    parts[name] = (first, max(1, len(found)))
-    if raw is None:
-        scanned.add(first)
-        return
-    scanned.update(first + page - 1 for page in raw.scanned)
-    for inner, (page, count) in raw.parts.items():
-        parts[f"{name} / {inner}"] = (first + page - 1, count)
+    def message(self, message: _Part, name: str | None, depth: int) -> None:
+        leaves = list(_leaves(message, related=False, depth=0))
+        shown = [f"{field}: {_decoded(message.headers[field])}" for field in _SHOWN if field in message.headers]
+        texts = [_text(leaf) for leaf, is_body in leaves if is_body]
+        self.pages.append("\n".join([name or "", *shown, *texts]))
+        if name is not None:
+            self.parts[name] = (len(self.pages), 1)
+        names = PartNames()
+        for leaf, is_body in leaves:
+            if is_body:
+                continue
+            attached = _split(leaf.content()) if leaf.kind == EMAIL else None
+            subject = _decoded(attached.headers.get("subject", "")) if attached else None
+            own = names.of(leaf.filename or subject)
+            self._attachment(leaf, attached, own, f"{name} / {own}" if name else own, depth + 1)
+
+    def _attachment(self, leaf: _Part, attached: _Part | None, title: str, name: str, depth: int) -> None:
+        data = leaf.content()
+        media_type = EMAIL if attached else sniff(data, declared_type(title) or canonical_type(leaf.kind))
+        if media_type == EMAIL and depth <= self._limits.max_depth:
+            self.message(attached or _split(data), name, depth)
+            return
+        try:
+            raw = read_raw(data, media_type, containers=self._limits) if media_type != EMAIL else None
+        except UnreadableError:
+            raw = RawText("", ("",))
+        first = len(self.pages) + 1
+        # The name stands as a heading above what the attachment holds.
+        found = ("",) if raw is None else raw.pages
+        self.pages += [f"{title}\n{found[0] if found else ''}", *found[1:]]
+        self.parts[name] = (first, max(1, len(found)))
+        if raw is None:
+            self.scanned.add(first)
+            return
+        self.scanned.update(first + page - 1 for page in raw.scanned)
+        for inner, (page, count) in raw.parts.items():
+            self.parts[f"{name} / {inner}"] = (first + page - 1, count)
 
 
 def _leaves(part: _Part, *, related: bool, depth: int) -> Iterator[tuple[_Part, bool]]:

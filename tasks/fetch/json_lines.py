@@ -12,9 +12,8 @@ from typing import IO, Any
 from filelock import FileLock
 
 from tasks.errors import DocumentError
-from tasks.fetch.containers import ErrorParts, changed, opened, parts_of
-from tasks.fetch.local import too_large
-from tasks.fetch.records import RowError, content_of, declared, read_row
+from tasks.fetch.containers import ErrorParts, opened
+from tasks.fetch.records import RowError, described, taken
 
 _GZIP = b"\x1f\x8b"
 _SMALL = 1 << 20
@@ -32,16 +31,7 @@ def scan(path: str, columns: dict[str, Any], limits: dict[str, Any], out: str, _
     count = 0
     with _unpacked(Path(path), limits["max_ratio"]) as file, Path(out).open("w", encoding="utf-8") as made:
         for number, position, line in _lines(file, _ESCAPES * limits["max_bytes"]):
-            said: dict[str, Any] = {"number": number, "position": position}
-            try:
-                row = _row(line)
-                said |= read_row(row, columns)
-                value = row.get(columns["content"])
-                data = content_of(value, columns["content"])
-                said |= {"media_type": declared(said["media_type"], value), "size": len(data)}
-                said["sha"] = hashlib.sha256(data).hexdigest()
-            except RowError as error:
-                said["refused"] = [error.error_class, error.what]
+            said = described(number, position, _row(line), columns)
             made.write(json.dumps(said) + "\n")
             count += 1
     return count
@@ -51,41 +41,31 @@ def take(
     path: str, wanted: list[tuple[int, str]], folder: str, limits: dict[str, Any], _: Any
 ) -> list[ErrorParts | None]:
     """Writes the content of the wanted rows (by the offset of their lines) into the folder."""
+    longest = _ESCAPES * limits["max_bytes"] + 1
     said: list[ErrorParts | None] = []
     with opened(str(_seekable(Path(path), limits))) as file:
         for number, (position, column) in enumerate(wanted):
-            try:
-                file.seek(position)
-                data = content_of(_row(file.readline(_ESCAPES * limits["max_bytes"] + 1)).get(column), column)
-                if len(data) > limits["max_bytes"]:
-                    raise too_large(limits["max_bytes"])
-                (Path(folder) / str(number)).write_bytes(data)
-                said.append(None)
-            except RowError:
-                said.append(parts_of(changed()))
-            except DocumentError as error:
-                said.append(parts_of(error))
+            file.seek(position)
+            row = _row(file.readline(longest))
+            said.append(taken(row, column, Path(folder) / str(number), limits["max_bytes"]))
     return said
 
 
-def _row(line: bytes | None) -> dict[str, Any]:
+def _row(line: bytes | None) -> dict[str, Any] | RowError:
+    """The row of a line, or why it is none."""
     if line is None:
-        raise RowError("too_large", "is longer than max_bytes in the fetch settings allows")
+        return RowError("too_large", "is longer than max_bytes in the fetch settings allows")
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except MemoryError:
-        raise RowError("too_large", "needs more memory than the worker has") from None
+        return RowError("too_large", "needs more memory than the worker has")
     except UnicodeDecodeError:
-        raise RowError("bad_row", "is not UTF-8") from None
+        return RowError("bad_row", "is not UTF-8")
     except json.JSONDecodeError as error:
-        raise RowError("bad_row", f"is not JSON (from character {error.pos + 1} on)") from None
+        return RowError("bad_row", f"is not JSON (from character {error.pos + 1} on)")
     except (ValueError, RecursionError):
-        raise RowError(
-            "bad_row", "is JSON that is nested too deeply or holds a number of thousands of digits"
-        ) from None
-    if not isinstance(row, dict):
-        raise RowError("bad_row", "is JSON but no object with columns")
-    return row
+        return RowError("bad_row", "is JSON that is nested too deeply or holds a number of thousands of digits")
+    return row if isinstance(row, dict) else RowError("bad_row", "is JSON but no object with columns")
 
 
 def _lines(file: IO[bytes], longest: int) -> Iterator[tuple[int, int, bytes | None]]:

@@ -1,6 +1,5 @@
 """Parquet files: rows and their content. Runs in the cage."""
 
-import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.errors import DocumentError
-from tasks.fetch.containers import ErrorParts, changed, opened, parts_of
-from tasks.fetch.local import too_large
-from tasks.fetch.records import RowError, content_of, declared, read_row
+from tasks.fetch.containers import ErrorParts, changed, opened
+from tasks.fetch.records import described, taken
 
 _ROWS = 64
 """Rows decoded at a time: a row may be a whole book."""
@@ -37,15 +35,7 @@ def scan(path: str, columns: dict[str, Any], _limits: dict[str, Any], out: str, 
                 remedy="correct the names of columns in the source, or leave the file out with `exclude`",
             )
         for row in _rows(file, [name for name in wanted if name in file.schema_arrow.names]):
-            said: dict[str, Any] = {"number": number + 1, "position": number}
-            try:
-                said |= read_row(row, columns)
-                value = row[columns["content"]]
-                data = content_of(value, columns["content"])
-                said |= {"media_type": declared(said["media_type"], value), "size": len(data)}
-                said["sha"] = hashlib.sha256(data).hexdigest()
-            except RowError as error:
-                said["refused"] = [error.error_class, error.what]
+            said = described(number + 1, number, row, columns)
             made.write(json.dumps(said) + "\n")
             number += 1
     return number
@@ -59,16 +49,7 @@ def take(
     with _parquet(path) as file:
         values = _values(file, [position for position, _ in wanted], wanted[0][1])
         for number, ((_, column), value) in enumerate(zip(wanted, values, strict=True)):
-            try:
-                data = content_of(value, column)
-                if len(data) > limits["max_bytes"]:
-                    raise too_large(limits["max_bytes"])
-                (Path(folder) / str(number)).write_bytes(data)
-                said.append(None)
-            except RowError:
-                said.append(parts_of(changed()))
-            except DocumentError as error:
-                said.append(parts_of(error))
+            said.append(taken({column: value}, column, Path(folder) / str(number), limits["max_bytes"]))
     return said
 
 

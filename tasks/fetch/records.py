@@ -1,14 +1,16 @@
 """Files of rows, each of which is a document; and what a row's columns say."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.fetch.containers import scan
+from tasks.errors import DocumentError
+from tasks.fetch.containers import ErrorParts, changed, parts_of, scan
 from tasks.fetch.folders import Found, find_files, not_a_file
 from tasks.fetch.listed import Listed, cannot_list, not_ahead
-from tasks.fetch.local import portable_name
+from tasks.fetch.local import portable_name, too_large
 from tasks.fetch.places import Part, PartKind, Refused, locator_of
 from tasks.fetch.settings import FetchSettings
 from tasks.fetch.sources import FolderSource, RecordsSource
@@ -166,3 +168,41 @@ def _time(value: Any) -> str | None:
     except (ValueError, OverflowError, OSError):
         return None
     return (parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)).isoformat()
+
+
+def described(
+    number: int, position: int, row: Mapping[str, Any] | RowError, columns: Mapping[str, str]
+) -> dict[str, Any]:
+    """What is known of a row after the scan: its place, what it says and the digest of its content, or why it is no
+    document (`refused`).
+    """
+    said: dict[str, Any] = {"number": number, "position": position}
+    try:
+        if isinstance(row, RowError):
+            raise row
+        said |= read_row(row, columns)
+        value = row.get(columns["content"])
+        data = content_of(value, columns["content"])
+        said |= {"media_type": declared(said["media_type"], value), "size": len(data)}
+        said["sha"] = hashlib.sha256(data).hexdigest()
+    except RowError as error:
+        said["refused"] = [error.error_class, error.what]
+    return said
+
+
+def taken(row: Mapping[str, Any] | RowError, column: str, target: Path, max_bytes: int) -> ErrorParts | None:
+    """Writes the content of a row; what is wrong with it, or null. A row that the scan took and that is none any more
+    has changed meanwhile.
+    """
+    try:
+        if isinstance(row, RowError):
+            raise row
+        data = content_of(row.get(column), column)
+        if len(data) > max_bytes:
+            raise too_large(max_bytes)
+        target.write_bytes(data)
+    except RowError:
+        return parts_of(changed())
+    except DocumentError as error:
+        return parts_of(error)
+    return None

@@ -5,25 +5,33 @@ by restoring live's version as the table's newest and changing that, so bytes wr
 a rejected candidate nor a killed build leaves a row in the next.
 """
 
-import os
 import re
 import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemas.stages import INDEX_ROWS
 from tasks.errors import RunError
-from tasks.index.generations import Candidate, Generation, Generations, Live, Pending, held, sync_folder
+from tasks.index.generations import Candidate, Generation, Generations, Live, Pending, held
 from tasks.index.search import TEXT_INDEX, VECTOR_INDEX, LanceView, among
 from tasks.index.settings import IndexSettings
+from tasks.index.tables import (
+    bytes_on_disk,
+    delete_untagged,
+    flush_written,
+    lance_module,
+    parts_to_merge,
+    put_first,
+    row_schema,
+    set_tag,
+    tags_of,
+)
 
 TABLE_FORMAT = 2
 """Raised when the columns or the way of indexing text change: the next build then makes a new table."""
@@ -60,7 +68,7 @@ class LanceIndex:
         # The writer's look at the files comes first: what a session remembers may have been collected since.
         self._dataset(generation.table, generation.version)
         if self._session is None:
-            self._session = _lance().Session(
+            self._session = lance_module().Session(
                 index_cache_size_bytes=_INDEX_CACHE_BYTES, metadata_cache_size_bytes=_METADATA_CACHE_BYTES
             )
         dataset = self._dataset(generation.table, generation.version, session=self._session)
@@ -115,8 +123,8 @@ class LanceIndex:
             self._index(dataset)
             table = Path(dataset.uri).stem
             generation = Generation(table, dataset.version, run_id, dimension, embedding)
-            _tag(dataset, f"candidate.{number}.{run_id}", dataset.version)
-            _flush(self._path(table), started)
+            set_tag(dataset, f"candidate.{number}.{run_id}", dataset.version)
+            flush_written(self._path(table), started)
             return Candidate(generation, baseline, written, len(pending.remove), dataset.count_rows())
 
     def flip(self, candidate_generation: Generation, *, expected: Live | None, verdict_digest: str) -> Live:
@@ -155,7 +163,7 @@ class LanceIndex:
                 )
             if self._path(generation.table).exists():
                 dataset = self._dataset(generation.table)
-                for name, version in _tags(dataset).items():
+                for name, version in tags_of(dataset).items():
                     if version == generation.version:
                         dataset.tags.delete(name)
 
@@ -168,19 +176,19 @@ class LanceIndex:
             raise ValueError("live is always kept: keep must be at least 1")
         with self._writing(), self._generations.lock():
             kept = {(at.generation.table, at.generation.version) for at in self._generations.standing()[-keep:]}
-            before = sum(_size(path) for path in self._tables())
+            before = sum(bytes_on_disk(path) for path in self._tables())
             for path in self._tables():
                 self._collect_table(path, kept)
-            return before - sum(_size(path) for path in self._tables())
+            return before - sum(bytes_on_disk(path) for path in self._tables())
 
     def _collect_table(self, path: Path, kept: set[tuple[str, int]]) -> None:
         number, dataset = self._generations.number(), self._dataset(path.stem)
         head = dataset.latest_version
-        for name, version in _tags(dataset).items():
+        for name, version in tags_of(dataset).items():
             judged_yet = name.startswith(f"candidate.{number}.")
             if not (judged_yet or (path.stem, version) in kept or (name == _HEAD and version == head)):
                 dataset.tags.delete(name)
-        alive = _tags(dataset)
+        alive = tags_of(dataset)
         versions = [version for name, version in alive.items() if name != _HEAD]
         if not versions:
             shutil.rmtree(path)
@@ -188,8 +196,8 @@ class LanceIndex:
         if head not in alive.values():
             # The newest version is never cleaned; it must not be the one that was given up.
             dataset = self._restore(path.stem, max(versions))
-            _tag(dataset, _HEAD, dataset.version)
-        _clean(dataset)
+            set_tag(dataset, _HEAD, dataset.version)
+        delete_untagged(dataset)
 
     def _sweep(self) -> None:
         """Removes what a killed build left: tables without a tag, and versions after the last tagged one."""
@@ -199,11 +207,11 @@ class LanceIndex:
             except RunError:
                 shutil.rmtree(path)  # killed before its first version was whole
                 continue
-            tagged = _tags(dataset).values()
+            tagged = tags_of(dataset).values()
             if not tagged:
                 shutil.rmtree(path)
             elif dataset.latest_version not in tagged:
-                _clean(self._restore(path.stem, max(tagged)))
+                delete_untagged(self._restore(path.stem, max(tagged)))
 
     def _base(self, dimension: int, embedding: str) -> Generation | None:
         live = self.live()
@@ -228,7 +236,7 @@ class LanceIndex:
 
     def _create(self, table: str, dimension: int) -> Any:
         schema = row_schema(dimension)
-        dataset = _lance().write_dataset(schema.empty_table(), self._path(table), schema=schema)
+        dataset = lance_module().write_dataset(schema.empty_table(), self._path(table), schema=schema)
         dataset.create_scalar_index("document_id", "BTREE", name="document_id_idx")
         dataset.create_scalar_index("tenant", "BITMAP", name="tenant_idx")
         dataset.create_scalar_index(
@@ -270,7 +278,7 @@ class LanceIndex:
         stream = batches()
         first = next(stream, None)
         if first is not None:
-            dataset.insert(pa.RecordBatchReader.from_batches(schema, _chain(first, stream)))
+            dataset.insert(pa.RecordBatchReader.from_batches(schema, put_first(first, stream)))
         return len(written)
 
     def _index(self, dataset: Any) -> None:
@@ -303,7 +311,7 @@ class LanceIndex:
 
     def _dataset(self, table: str, version: int | None = None, session: Any = None) -> Any:
         try:
-            return _lance().dataset(self._path(table), version=version, session=session)
+            return lance_module().dataset(self._path(table), version=version, session=session)
         except ValueError as error:
             raise RunError(
                 f"the index table {table} has no version {version}" if version else f"{table} holds no index table",
@@ -322,34 +330,6 @@ class LanceIndex:
             yield
 
 
-def row_schema(dimension: int) -> pa.Schema:
-    """`INDEX_ROWS` with its vector column."""
-    return INDEX_ROWS.append(pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False))
-
-
-def parts_to_merge(rows: list[int], merge_after: int) -> int:
-    """How many of an index's youngest parts to merge, given the rows of each part, oldest first.
-
-    None while there are fewer than `merge_after`. Then all young ones, and older ones as long as each is at most four
-    times what is merged already: so a row is merged again a number of times that grows with the logarithm of the table.
-
-    >>> parts_to_merge([20_000, 160, 160], merge_after=4), parts_to_merge([20_000, 160, 160, 160], merge_after=4)
-    (0, 3)
-    >>> parts_to_merge([20_000, 4_000, 1_500, 160], merge_after=4)
-    1
-    >>> parts_to_merge([1_000, 160, 160, 160], merge_after=4)
-    4
-    """
-    if len(rows) < merge_after:
-        return 0
-    taken, merged = 0, 0
-    for part in reversed(rows):
-        if taken and part > 4 * merged:
-            break
-        taken, merged = taken + 1, merged + part
-    return taken
-
-
 def stored_keys(view: LanceView) -> dict[str, set[str]]:
     """The index keys under which each document's rows are stored (more than one only after a defect)."""
     parts = [
@@ -362,46 +342,5 @@ def stored_keys(view: LanceView) -> dict[str, set[str]]:
     return keys
 
 
-def _lance() -> Any:
-    # Index descriptions would otherwise carry every centroid, and a warning about it.
-    os.environ.setdefault("LANCE_INCLUDE_VECTOR_CENTROIDS", "false")
-    import lance
-
-    return lance
-
-
-def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest
-
-
-def _tags(dataset: Any) -> dict[str, int]:
-    return {name: tag["version"] for name, tag in dataset.tags.list().items()}
-
-
-def _tag(dataset: Any, name: str, version: int) -> None:
-    (dataset.tags.update if name in _tags(dataset) else dataset.tags.create)(name, version)
-
-
-def _clean(dataset: Any) -> None:
-    """Deletes versions without a tag, and files of no version. Safe only while no other process writes the table."""
-    dataset.cleanup_old_versions(older_than=timedelta(0), delete_unverified=True, error_if_tagged_old_versions=False)
-
-
 def _same(one: Generation, other: Generation) -> bool:
     return (one.table, one.version) == (other.table, other.version)
-
-
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-
-
-def _flush(path: Path, since: float) -> None:
-    """Flushes what was written since: a promotion must not outlive the rows it points to."""
-    for folder, _, names in os.walk(path):
-        new = [file for name in names if (file := Path(folder, name)).stat().st_mtime >= since - 2]
-        for file in new:
-            with file.open("rb") as handle:
-                os.fsync(handle.fileno())
-        if new:
-            sync_folder(Path(folder))

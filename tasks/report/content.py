@@ -8,81 +8,27 @@ from typing import Any
 import duckdb
 
 from schemas.names import Cohort, StageName
-from schemas.verdict import Finding, FindingOutcome, Verdict
+from schemas.verdict import Finding, Verdict
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.report.figure_lines import (
+    JUDGEMENTS,
+    Cells,
+    Curve,
+    Line,
+    StageFigures,
+    headline_lines,
+    judgement,
+    outcomes_of,
+    place_of,
+    stage_figures,
+    survival_curves,
+)
 from tasks.report.queries import connect, run_query
 from tasks.report.terminal import ANSWERS, blame_lines, counts_line, finding_line, next_command, sorted_findings
-from tasks.report.values import NOTHING, shown_difference, shown_interval, shown_time, shown_value
-
-HEADLINES: Mapping[StageName, tuple[str, ...]] = {
-    StageName.FETCH: ("success_rate", "media_type_mismatch"),
-    StageName.PARSE: ("cer", "teds", "page_completeness", "garbage_ratio"),
-    StageName.BOILERPLATE: ("content_f1", "must_keep_recall", "kept_ratio"),
-    StageName.NORMALIZE: ("idempotence", "mojibake_rate", "invisible_characters"),
-    StageName.LANGUAGE: ("language_accuracy", "unknown_rate"),
-    StageName.DEDUP: ("pair_f1", "false_merge_rate", "duplicate_rate"),
-    StageName.PII: ("pii_recall", "pii_precision", "residual_pii", "unsupported_language"),
-    StageName.CHUNK: ("attribution_completeness", "conservation", "evidence_recall", "structure_cuts"),
-    StageName.METADATA: ("title_exact", "author_f1", "date_accuracy"),
-    StageName.EMBED: ("coverage", "truncated_rate"),
-    StageName.INDEX: ("reconciliation", "completeness", "access_violations", "freshness_lag_seconds"),
-}
-"""Measures that stand for a stage in the overview; those whose rule is broken are added to them."""
-
-SURVIVAL = "evidence_survival"
-
-_BOOKKEEPING = frozenset(
-    {"rows_in", "rows_out", "seconds", "quarantined", "unexpected_quarantine", "dropped", SURVIVAL}
-)
-_JUDGEMENTS = ("", "held", "undetermined", "warning", "drifted", "regressed", "broken")
-"""What rules say of a figure, from mildest to gravest; empty where no rule could judge it."""
-
-_COUNTS = ("missing", "invalid", "not_applicable", "stale_label", "lost_upstream")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A figure as it is shown. `outcome` is what the rules say of it, empty where none judges it."""
-
-    value: str
-    interval: str
-    items: int
-    baseline: str
-    difference: str
-    outcome: str
-    counts: tuple[tuple[str, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A measure and its cells, one per column of a table (null: nothing to show)."""
-
-    stage: str
-    metric: Metric
-    label: str
-    cells: tuple[Cell | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """How much evidence of a class is left after each stage; `points` are a line for a drawing 100 wide and high."""
-
-    name: str
-    cells: tuple[Cell | None, ...]
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StageFigures:
-    """All figures of a stage: the headline of each measure, and its parts (class, cohort, own slice)."""
-
-    stage: str
-    headlines: tuple[Line, ...]
-    parts: tuple[tuple[str, Line], ...]
-    metrics: tuple[Metric, ...]
+from tasks.report.values import NOTHING, shown_time, shown_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +69,11 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
         figures = _figures(connection)
         live = manifest.get("baseline_run")
         baseline = _baseline_figures(lake, runs.measured_as(run_id, live) if live else None, catalogue)
-        outcomes = _outcomes(verdict.reasons)
-        cells = _Cells(catalogue, baseline, outcomes)
+        outcomes = outcomes_of(verdict.reasons)
+        cells = Cells(catalogue, baseline, outcomes)
         classes = tuple(sorted({f["doc_class"] for f in figures if f["doc_class"] is not None}))
         word, meaning, _ = ANSWERS[verdict.status]
-        survival_stages, survival = _survival(figures, classes, cells)
+        survival_stages, survival = survival_curves(figures, classes, cells)
         return Content(
             run_id=run_id,
             answer=word,
@@ -143,10 +89,10 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
             facts=tuple(_facts(connection, manifest, verdict)),
             classes=classes,
             passage=tuple(_passage(connection, classes, verdict.reasons)),
-            headlines=tuple(_headline_lines(figures, classes, cells, catalogue, verdict)),
+            headlines=tuple(headline_lines(figures, classes, cells, catalogue, verdict)),
             survival=survival,
             survival_stages=survival_stages,
-            stages=tuple(_stage_figures(figures, cells, catalogue)),
+            stages=tuple(stage_figures(figures, cells, catalogue)),
             quarantine=tuple(run_query(connection, "quarantine").to_pylist()),
             worst=tuple(_worst(connection, catalogue)),
             costs=tuple(run_query(connection, "cost").to_pylist()),
@@ -173,28 +119,6 @@ def read_verdict(lake: Lake, run_id: str) -> Verdict:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    catalogue: Catalogue
-    baseline: Mapping[tuple[Any, ...], float | None]
-    outcomes: Mapping[tuple[Any, ...], str]
-
-    def of(self, figure: dict[str, Any] | None) -> Cell | None:
-        if figure is None or not (figure["items"] or any(figure[f"n_{name}"] for name in _COUNTS)):
-            return None
-        unit = self.catalogue.get(figure["stage"], figure["metric"]).unit
-        before = self.baseline.get(_place(figure))
-        return Cell(
-            value=shown_value(figure["value"], unit),
-            interval=shown_interval(figure["low"], figure["high"], unit),
-            items=figure["items"],
-            baseline="" if before is None else shown_value(before, unit),
-            difference=shown_difference(figure["value"], before, unit),
-            outcome=self.outcomes.get(_place(figure), ""),
-            counts=tuple((name.replace("_", " "), figure[f"n_{name}"]) for name in _COUNTS if figure[f"n_{name}"]),
-        )
-
-
 def _figures(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = (
         connection.sql("SELECT * FROM figures ORDER BY stage_order(stage), metric, aggregation, doc_class NULLS FIRST")
@@ -207,87 +131,7 @@ def _figures(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 def _baseline_figures(lake: Lake, run_id: str | None, catalogue: Catalogue) -> dict[tuple[Any, ...], float | None]:
     if run_id is None or not (lake.run(run_id) / "locations.parquet").exists():
         return {}
-    return {_place(figure): figure["value"] for figure in read_figures(lake, run_id, catalogue).to_pylist()}
-
-
-def _place(figure: dict[str, Any]) -> tuple[Any, ...]:
-    """Where a figure stands, as findings name it: the slice is a class, a cohort or one of the measure's own."""
-    if figure["doc_class"] is not None and figure["slice_key"] is None:
-        sliced = ("class", figure["doc_class"])
-    elif figure["cohort"] is not None and figure["slice_key"] is None:
-        sliced = ("cohort", figure["cohort"])
-    else:
-        sliced = (figure["slice_key"], figure["slice_value"])
-    return figure["stage"], figure["metric"], figure["aggregation"], *sliced, figure["doc_class"], figure["cohort"]
-
-
-def _judgement(finding: Finding) -> str:
-    if finding.violated:
-        return finding.outcome.value if finding.severity == "fail" else "warning"
-    return {FindingOutcome.OK: "held", FindingOutcome.UNDETERMINED: "undetermined"}.get(finding.outcome, "")
-
-
-def _outcomes(findings: Iterable[Finding]) -> dict[tuple[Any, ...], str]:
-    """The gravest judgement of the rules over each figure."""
-    gravest: dict[tuple[Any, ...], str] = {}
-    for finding in findings:
-        doc_class = finding.slice_value if finding.slice_key == "class" else None
-        cohort = finding.slice_value if finding.slice_key == "cohort" else None
-        sliced = (finding.slice_key, finding.slice_value)
-        place = (finding.stage, finding.metric, finding.aggregation, *sliced, doc_class, cohort)
-        gravest[place] = max(gravest.get(place, ""), _judgement(finding), key=_JUDGEMENTS.index)
-    return gravest
-
-
-def _headline_lines(
-    figures: list[dict[str, Any]], classes: tuple[str, ...], cells: _Cells, catalogue: Catalogue, verdict: Verdict
-) -> Iterable[Line]:
-    by_place = {(f["stage"], f["metric"], f["aggregation"], f["doc_class"]): f for f in figures if _plain(f)}
-    broken = {(f.stage, f.metric) for f in verdict.reasons if f.violated}
-    for stage in StageName:
-        measured = [m for m in catalogue.of_stage(stage) if (stage, m.id, m.aggregation[0], None) in by_place]
-        wanted = [m for m in measured if m.id in HEADLINES[stage] or (stage, m.id) in broken]
-        wanted = wanted or [m for m in measured if m.id not in _BOOKKEEPING][:2]
-        wanted.sort(key=lambda m: HEADLINES[stage].index(m.id) if m.id in HEADLINES[stage] else len(HEADLINES[stage]))
-        for metric in wanted:
-            row = [by_place.get((stage, metric.id, metric.aggregation[0], c)) for c in (None, *classes)]
-            yield Line(str(stage), metric, _label(metric, metric.aggregation[0]), tuple(cells.of(f) for f in row))
-
-
-def _stage_figures(figures: list[dict[str, Any]], cells: _Cells, catalogue: Catalogue) -> Iterable[StageFigures]:
-    for stage in StageName:
-        here = [f for f in figures if f["stage"] == stage]
-        headlines, parts = [], []
-        for figure in here:
-            cell = cells.of(figure)
-            if cell is None:
-                continue
-            metric = catalogue.get(stage, figure["metric"])
-            line = Line(str(stage), metric, _label(metric, figure["aggregation"]), (cell,))
-            where = _where(figure)
-            if where:
-                parts.append((where, line))
-            else:
-                headlines.append(line)
-        used = {line.metric.id for line in headlines}
-        metrics = tuple(metric for metric in catalogue.of_stage(stage) if metric.id in used)
-        yield StageFigures(str(stage), tuple(headlines), tuple(parts), metrics)
-
-
-def _survival(
-    figures: list[dict[str, Any]], classes: tuple[str, ...], cells: _Cells
-) -> tuple[tuple[str, ...], tuple[Curve, ...]]:
-    found = {(f["stage"], f["doc_class"]): f for f in figures if f["metric"] == SURVIVAL and _plain(f)}
-    stages = tuple(str(stage) for stage in StageName if (stage, None) in found)
-    curves = []
-    for name in (None, *classes):
-        row = [found.get((stage, name)) for stage in stages]
-        shares = [figure["value"] if figure else None for figure in row]
-        step = 100 / max(1, len(stages) - 1)
-        points = [(round(i * step, 1), round(100 - 100 * v, 1)) for i, v in enumerate(shares) if v is not None]
-        if points:
-            curves.append(Curve(name or "all documents", tuple(cells.of(figure) for figure in row), tuple(points)))
-    return stages, tuple(curves)
+    return {place_of(figure): figure["value"] for figure in read_figures(lake, run_id, catalogue).to_pylist()}
 
 
 def _passage(
@@ -305,7 +149,7 @@ def _passage(
     for finding in findings:
         if finding.slice_key == "class" and finding.slice_value is not None:
             place = (finding.slice_value, finding.stage)
-            worst[place] = max(worst.get(place, ""), _judgement(finding), key=_JUDGEMENTS.index)
+            worst[place] = max(worst.get(place, ""), judgement(finding), key=JUDGEMENTS.index)
     known = sorted({doc_class for doc_class, _ in counts} | set(classes))
     for doc_class in known:
         cells = []
@@ -346,9 +190,14 @@ def _facts(
             ),
         )
     yield "Started", shown_time(manifest.get("started_at"))
-    yield "Compared with", f"run {verdict.baseline} (live)" if verdict.baseline else "nothing: no index was live"
+    yield (
+        "Compared with",
+        f"run {verdict.baseline} (live){_measured_again(manifest, verdict.baseline)}"
+        if verdict.baseline
+        else "nothing: no index was live",
+    )
     if verdict.anchor:
-        yield "Pinned anchor", f"run {verdict.anchor}"
+        yield "Pinned anchor", f"run {verdict.anchor}{_measured_again(manifest, verdict.anchor)}"
     if manifest.get("promoted_at"):
         yield "Index", f"promoted {shown_time(manifest['promoted_at'])}"
     elif verdict.candidate is None and verdict.baseline is None:
@@ -359,6 +208,13 @@ def _facts(
         yield "Index", "not promoted"
     else:
         yield "Index", "not promoted: live is as it was"
+
+
+def _measured_again(manifest: Mapping[str, Any], baseline: str) -> str:
+    if baseline in manifest.get("measured_as", {}):
+        return ", measured again by the labels and scorers of this run"
+    why = manifest.get("not_measured_again", {}).get(baseline)
+    return f", by other labels or scorers: it could not be measured again ({why})" if why else ""
 
 
 def _provenance(
@@ -390,20 +246,3 @@ _MADE_BY = {
     "Language model": "SELECT model, count(*) FROM language GROUP BY ALL ORDER BY ALL",
     "Embedding model": "SELECT model || ' ' || model_version, count(*) FROM embed GROUP BY ALL ORDER BY ALL",
 }
-
-
-def _plain(figure: dict[str, Any]) -> bool:
-    return figure["cohort"] is None and figure["slice_key"] is None
-
-
-def _label(metric: Metric, aggregation: str) -> str:
-    return metric.title if len(metric.aggregation) == 1 else f"{metric.title} ({aggregation})"
-
-
-def _where(figure: dict[str, Any]) -> str:
-    parts = [
-        f"class {figure['doc_class']}" if figure["doc_class"] is not None else "",
-        f"cohort {figure['cohort']}" if figure["cohort"] is not None else "",
-        f"{figure['slice_key']} {figure['slice_value']}" if figure["slice_key"] is not None else "",
-    ]
-    return ", ".join(part for part in parts if part)

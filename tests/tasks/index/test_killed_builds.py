@@ -19,9 +19,9 @@ import tasks.index.store as store
 where, when = sys.argv[3], sys.argv[4]
 owner, name = {
     "create": (store.LanceIndex, "_create"), "restore": (store.LanceIndex, "_restore"),
-    "insert": (store.LanceIndex, "_insert"), "index": (store.LanceIndex, "_index"), "tag": (store, "_tag"),
-    "flush": (store, "_flush"), "rename": (generations, "write_json"), "sync": (generations, "sync_folder"),
-    "clean": (store, "_clean"),
+    "insert": (store.LanceIndex, "_insert"), "index": (store.LanceIndex, "_index"), "tag": (store, "set_tag"),
+    "flush": (store, "flush_written"), "rename": (generations, "write_json"), "sync": (generations, "sync_folder"),
+    "clean": (store, "delete_untagged"),
 }[where]
 original = getattr(owner, name)
 

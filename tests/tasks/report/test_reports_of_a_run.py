@@ -13,7 +13,7 @@ from tasks.figures.catalogue import Catalogue, load_catalogue
 from tasks.lake.files import write_table
 from tasks.lake.layout import Lake
 from tasks.metrics.rows import MetricRows
-from tasks.report.content import HEADLINES
+from tasks.report.figure_lines import HEADLINES
 from tasks.report.write import write_report
 from tests.tasks.report.lake_by_hand import HOSTILE, NEW, OLD, REPORT, lake_by_hand
 

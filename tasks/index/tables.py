@@ -1,0 +1,86 @@
+"""One Lance table on disk: its columns, its tags, what may be deleted, merged and flushed."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.stages import INDEX_ROWS
+from tasks.index.generations import sync_folder
+
+
+def row_schema(dimension: int) -> pa.Schema:
+    """`INDEX_ROWS` with its vector column."""
+    return INDEX_ROWS.append(pa.field("vector", pa.list_(pa.float32(), dimension), nullable=False))
+
+
+def parts_to_merge(rows: list[int], merge_after: int) -> int:
+    """How many of an index's youngest parts to merge, given the rows of each part, oldest first.
+
+    None while there are fewer than `merge_after`. Then all young ones, and older ones as long as each is at most four
+    times what is merged already: so a row is merged again a number of times that grows with the logarithm of the table.
+
+    >>> parts_to_merge([20_000, 160, 160], merge_after=4), parts_to_merge([20_000, 160, 160, 160], merge_after=4)
+    (0, 3)
+    >>> parts_to_merge([20_000, 4_000, 1_500, 160], merge_after=4)
+    1
+    >>> parts_to_merge([1_000, 160, 160, 160], merge_after=4)
+    4
+    """
+    if len(rows) < merge_after:
+        return 0
+    taken, merged = 0, 0
+    for part in reversed(rows):
+        if taken and part > 4 * merged:
+            break
+        taken, merged = taken + 1, merged + part
+    return taken
+
+
+def lance_module() -> Any:
+    """The library, imported when it is first needed."""
+    # Index descriptions would otherwise carry every centroid, and a warning about it.
+    os.environ.setdefault("LANCE_INCLUDE_VECTOR_CENTROIDS", "false")
+    import lance
+
+    return lance
+
+
+def put_first(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches, `first` before the rest."""
+    yield first
+    yield from rest
+
+
+def tags_of(dataset: Any) -> dict[str, int]:
+    """The version of each tag."""
+    return {name: tag["version"] for name, tag in dataset.tags.list().items()}
+
+
+def set_tag(dataset: Any, name: str, version: int) -> None:
+    """Makes or moves a tag."""
+    (dataset.tags.update if name in tags_of(dataset) else dataset.tags.create)(name, version)
+
+
+def delete_untagged(dataset: Any) -> None:
+    """Deletes versions without a tag, and files of no version. Safe only while no other process writes the table."""
+    dataset.cleanup_old_versions(older_than=timedelta(0), delete_unverified=True, error_if_tagged_old_versions=False)
+
+
+def bytes_on_disk(path: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+def flush_written(path: Path, since: float) -> None:
+    """Flushes what was written since: a promotion must not outlive the rows it points to."""
+    for folder, _, names in os.walk(path):
+        new = [file for name in names if (file := Path(folder, name)).stat().st_mtime >= since - 2]
+        for file in new:
+            with file.open("rb") as handle:
+                os.fsync(handle.fileno())
+        if new:
+            sync_folder(Path(folder))
