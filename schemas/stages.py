@@ -171,7 +171,6 @@ SIGNATURE = pa.schema(
         _required("scope", pa.string()),
         _required("text_sha", pa.string()),
         _required("shingles", pa.int32()),
-        _required("signature", pa.binary()),
         _required("bands", pa.list_(pa.uint64())),
         pa.field("anchors", pa.list_(pa.uint32())),
     ]

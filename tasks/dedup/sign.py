@@ -27,7 +27,7 @@ def signature_rows(documents: pa.Table, clean_texts: Sequence[str], settings: De
     A text without any character has an empty `text_sha`.
     """
     texts = [comparison_text(text) for text in clean_texts]
-    hashes, keys = signatures(texts, shingle_size=settings.shingle_size, hashes=settings.hashes, bands=settings.bands)
+    _, keys = signatures(texts, shingle_size=settings.shingle_size, hashes=settings.hashes, bands=settings.bands)
     rows = documents.select(["document_id", "tenant", "groups"]).to_pylist()
     return pa.Table.from_pydict(
         {
@@ -35,7 +35,6 @@ def signature_rows(documents: pa.Table, clean_texts: Sequence[str], settings: De
             "scope": [access_scope(document["tenant"], document["groups"]) for document in rows],
             "text_sha": [_sha(text) for text in texts],
             "shingles": [max(0, len(text) - settings.shingle_size + 1) for text in texts],
-            "signature": [document.astype("<u4").tobytes() for document in hashes],
             "bands": keys.tolist(),
             "anchors": [anchors(text) for text in texts],
         },

@@ -66,7 +66,10 @@ class CageLimits(BaseModel):
     )
     workers: int = Field(default=2, ge=1, le=256, description="Worker processes that run at the same time.")
     tasks_per_worker: int = Field(
-        default=200, ge=1, description="Documents after which a worker is replaced by a fresh one."
+        default=1000,
+        ge=1,
+        description="Documents after which a worker is replaced by a fresh one; one that has grown to half of memory_mb "
+        "is replaced at once.",
     )
 
 
@@ -116,7 +119,8 @@ class _Worker:
 
     def __init__(self, limits: CageLimits) -> None:
         self._limits = limits
-        self.jobs = 0
+        self._jobs = 0
+        self._peak = 0
         ours, theirs = socket.socketpair()
         path = "\n".join(entry or str(Path.cwd()) for entry in sys.path)
         arguments = [str(theirs.fileno()), str(os.getpid()), str(limits.memory_mb), str(limits.seconds_per_document)]
@@ -137,7 +141,7 @@ class _Worker:
         Raises:
             RunError: the worker could not start or could not import the target.
         """
-        self.jobs += 1
+        self._jobs += 1
         started: float | None = None
         try:
             self._connection.send_bytes(json.dumps([job.target, list(job.arguments), list(skip)]).encode())
@@ -152,6 +156,7 @@ class _Worker:
                 raise self._unusable(job, f"it ended with exit status {self.process.returncode}") from None
             return self._failed(job, _ended(self.process.returncode), started)
         seconds = time.monotonic() - started
+        self._peak = answer["peak_rss"]
         if "error" in answer:
             error_class, message, remedy, transient = answer["error"]
             if error_class == "memory":
@@ -170,6 +175,12 @@ class _Worker:
     def alive(self) -> bool:
         """Whether the process can take another job."""
         return self.process.poll() is None and not self._connection.closed
+
+    @property
+    def worn(self) -> bool:
+        """Whether a fresh process should take its place: libraries that lose memory must not cost a document."""
+        grown = self._peak > self._limits.memory_mb * 2**20 // 2
+        return grown or self._jobs >= self._limits.tasks_per_worker
 
     def _expect_start(self, job: Job) -> None:
         if not self._connection.poll(_START_SECONDS):
@@ -318,7 +329,7 @@ class Cage:
 
     def _worker(self, slot: int) -> _Worker:
         worker = self._workers.get(slot)
-        if worker and worker.alive and worker.jobs < self._limits.tasks_per_worker:
+        if worker and worker.alive and not worker.worn:
             return worker
         if worker:
             worker.stop()

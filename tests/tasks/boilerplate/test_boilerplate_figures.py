@@ -9,7 +9,8 @@ from tasks.boilerplate.settings import BoilerplateSettings
 from tasks.boilerplate.stage import STAGE
 from tasks.gold.kinds import BlockLabel, ContentLabel, StructureLabel
 from tasks.gold.labels import BoundLabel, Labels
-from tasks.stage import Batch, Evidence, RawBytes
+from tasks.stage import Batch, Evidence
+from tests.raw_bytes import NoRaw
 
 TEXTS = ["Home Shop", "The weir", "one two three four five", "Terms of sale"]
 DOCUMENT = {"document_id": "d", "source": "s", "uri": "u", "locator": "l", "doc_class": "c", "tenant": "t"} | {
@@ -39,10 +40,6 @@ STRUCTURE = StructureLabel(
         BlockLabel(kind="list_item", text="A lost list item"),
     )
 )
-
-
-class NoRaw(RawBytes):
-    """These figures read no raw bytes."""
 
 
 def rows(*, stale: bool, stale_structure: bool | None = None) -> list[dict]:

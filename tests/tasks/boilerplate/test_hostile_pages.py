@@ -11,28 +11,13 @@ from tasks.boilerplate.settings import BoilerplateSettings
 from tasks.boilerplate.stage import STAGE
 from tasks.documents.cage import CageLimits
 from tasks.stage import Batch, Resources, StageOutput
+from tests.raw_bytes import RawFiles
 
 PROSE = [
     "The keeper oiled the pump by the weir and hung the float above the grating before the water rose.",
     "Nobody on the island had seen the mill pond so high since the winter in which the old bridge was lost.",
     "By noon the children stood along the bank and counted the barrels that drifted down from the brewery.",
 ]
-
-
-class Raw:
-    """Files whose name is their hash."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def path(self, content_sha: str) -> Path:
-        return self._folder / content_sha
-
-    def read(self, content_sha: str) -> bytes:
-        raise AssertionError("foreign bytes do not enter the stage's own process")
-
-    def write(self, data: bytes) -> str:
-        raise PermissionError
 
 
 def judged(folder: Path, pages: dict[str, list[str]], limits: CageLimits) -> StageOutput:
@@ -60,7 +45,7 @@ def judged(folder: Path, pages: dict[str, list[str]], limits: CageLimits) -> Sta
         STAGE.reads[1]: pa.Table.from_pylist(parsed, schema=PARSE),
     }
     batch = Batch(pa.Table.from_pylist(documents, schema=DOCUMENTS), tables)
-    return STAGE.run(batch, BoilerplateSettings(limits=limits), Resources(Raw(folder), folder))
+    return STAGE.run(batch, BoilerplateSettings(limits=limits), Resources(RawFiles(folder.iterdir()), folder))
 
 
 def test_a_page_over_the_limit_is_quarantined_and_the_others_are_judged(tmp_path: Path) -> None:

@@ -17,17 +17,15 @@ from tasks.normalize.settings import NormalizeSettings
 from tasks.normalize.stage import STAGE as NORMALIZE
 from tasks.parse.pdf import parse_pdf
 from tasks.parse.settings import ParseSettings
-from tasks.stage import Batch, RawBytes, Resources
+from tasks.stage import Batch, Resources
+from tests.raw_bytes import NoRaw
 
 TEXT = (
     "the witness states that gate seven below the mill was closed at noon and that 12 boats had by then been counted "
     "on the river side"
 )
+
 WORDS = TEXT.split()
-
-
-class NoRaw(RawBytes):
-    """Paged documents are judged without their bytes."""
 
 
 def sentence(line: int) -> str:

@@ -13,6 +13,7 @@ from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.stage import STAGE, chunk_document
 from tasks.gold.labels import NO_LABELS, Labels
 from tasks.stage import Batch, Evidence
+from tests.raw_bytes import OneRawFile
 
 Rows = tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
 
@@ -62,20 +63,6 @@ def rows_of(
     )
 
 
-class _Raw:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def path(self, content_sha: str) -> Path:
-        return self._file
-
-    def read(self, content_sha: str) -> bytes:
-        raise FileNotFoundError(content_sha)
-
-    def write(self, data: bytes) -> str:
-        raise PermissionError
-
-
 def measured(
     file: Path, rows: Rows, made: Mapping[str, Any], settings: ChunkSettings, labels: Labels = NO_LABELS
 ) -> list[dict[str, Any]]:
@@ -99,7 +86,7 @@ def measured(
         pa.Table.from_pylist([{"document_id": "d", **made}], schema=CHUNK),
         labels,
         {},
-        _Raw(file),
+        OneRawFile(file),
     )
     return STAGE.evaluate(evidence, settings).to_pylist()
 

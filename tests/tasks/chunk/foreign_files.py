@@ -8,6 +8,7 @@ from typing import Any
 
 from tasks.documents import attribution
 from tasks.documents.cage_worker import Pages
+from tests.raw_bytes import RawFiles
 
 TEXT = "The pump by the weir was oiled."
 
@@ -41,16 +42,6 @@ def measures_of(files: Sequence[Path], **limits: Any) -> list[dict[str, Any]]:
     from tasks.gold.labels import NO_LABELS
     from tasks.stage import Batch, Evidence
 
-    class Raw:
-        def path(self, content_sha: str) -> Path:
-            return next(file for file in files if file.name == content_sha)
-
-        def read(self, content_sha: str) -> bytes:
-            raise AssertionError("foreign bytes do not enter the evaluator's own process")
-
-        def write(self, data: bytes) -> str:
-            raise PermissionError
-
     def table(schema: Any, row: dict[str, Any]) -> Any:
         return pa.Table.from_pylist([row | {"document_id": file.name} for file in files], schema=schema)
 
@@ -82,7 +73,7 @@ def measures_of(files: Sequence[Path], **limits: Any) -> list[dict[str, Any]]:
         table(CHUNK, {"chunks": [chunk], "dropped": []}),
         NO_LABELS,
         {},
-        Raw(),
+        RawFiles(files),
     )
     made: list[dict[str, Any]] = STAGE.evaluate(evidence, ChunkSettings(limits=CageLimits(**limits))).to_pylist()
     return made

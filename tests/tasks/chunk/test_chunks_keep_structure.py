@@ -148,7 +148,7 @@ elements_strategy = st.lists(
 )
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
+@hypothesis_settings(max_examples=60)
 @given(elements=elements_strategy, data=st.data())
 def test_any_document_is_covered_within_the_budget_and_pii_stays_whole(
     chunked: Chunked, elements: list[tuple[Any, ...]], data: st.DataObject

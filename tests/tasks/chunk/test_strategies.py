@@ -42,7 +42,7 @@ _paragraphs = st.lists(
 @pytest.mark.parametrize("counted_by", TOKENIZERS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(_paragraphs, st.sampled_from(["paragraph", "list_item", "code", "table"]), st.integers(0, 12), st.booleans())
-@hypothesis_settings(max_examples=20, deadline=None)
+@hypothesis_settings(max_examples=20)
 def test_every_strategy_keeps_all_characters_the_limit_and_redacted_values_whole(
     strategy: str, counted_by: str, words: list[list[str]], kind: str, overlap: int, header: bool
 ) -> None:

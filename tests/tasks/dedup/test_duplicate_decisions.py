@@ -170,7 +170,7 @@ def test_documents_of_one_template_do_not_cost_their_square() -> None:
     assert len(pairs) >= 0.9 * len(expected)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_input_has_no_say(order: random.Random) -> None:
     words = LONG.split()

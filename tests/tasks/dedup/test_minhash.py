@@ -1,10 +1,6 @@
 """Signatures against datasketch and against exact sets."""
 
-import os
 import random
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.dedup.minhash import anchors, coefficients, containment, jaccard, shingle_set, signatures
+from tests.without_cache import run_without_cache
 
 
 def _texts(share: float) -> tuple[str, str]:
@@ -76,23 +73,7 @@ print(signatures(["the same text for ever"], shingle_size=5, hashes=16, bands=2)
 
 
 def test_signing_needs_no_folder_for_compiled_code(tmp_path: Path) -> None:
-    tasks = Path(__file__).parents[3] / "tasks"
-    for name in ("dedup/minhash.py", "metrics/compilation.py"):
-        (tmp_path / "tasks" / name).parent.mkdir(parents=True)
-        shutil.copy(tasks / name, tmp_path / "tasks" / name)
-        # A file where the folder would be: not to be written to, whoever runs this.
-        (tmp_path / "tasks" / name).with_name("__pycache__").touch()
-    (tmp_path / "home").touch()
-    home = str(tmp_path / "home")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "PYTHON"))} | {
-        "HOME": home,
-        "XDG_CACHE_HOME": home,
-        "LOCALAPPDATA": home,
-        "PYTHONPATH": str(tmp_path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", NO_FOLDER], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run_without_cache(NO_FOLDER, ("tasks/dedup/minhash.py", "tasks/metrics/compilation.py"), tmp_path)
     assert (done.stdout.strip(), done.returncode) == (str(HASHES), 0), done.stderr
 
 

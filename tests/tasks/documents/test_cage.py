@@ -173,6 +173,16 @@ def test_workers_are_used_again_and_replaced_after_their_share():
     assert ids[0] != ids[3]
 
 
+def test_a_worker_that_has_grown_large_is_replaced():
+    with Cage(CageLimits(memory_mb=1024, workers=1)) as cage:
+        ids = []
+        for mebibytes in (100, 600, 1):
+            list(cage.run([job("allocate", mebibytes)]))
+            ids += [result.value for result in cage.run([job("process_id")])]
+    assert ids[0] != ids[1]
+    assert ids[1] == ids[2]
+
+
 def test_peak_memory_belongs_to_one_document():
     large, small = only(CageLimits(memory_mb=1024, workers=1), job("allocate", 200), job("double", 1))
     assert large.peak_rss_bytes > 200 * 2**20

@@ -65,7 +65,7 @@ def test_only_what_the_filter_lets_through_is_found(view: LanceView, where: Sear
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12), st.booleans())
-@hypothesis_settings(max_examples=30, deadline=None)
+@hypothesis_settings(max_examples=30)
 def test_no_value_widens_a_filter(value: str, as_group: bool) -> None:
     where = SearchFilter(groups=(value,)) if as_group else SearchFilter(tenant=value)
     text = predicate(where)

@@ -90,6 +90,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestGenerations = Machine.TestCase
-TestGenerations.settings = settings(
-    max_examples=8, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestGenerations.settings = settings(max_examples=8, stateful_step_count=14, suppress_health_check=list(HealthCheck))

@@ -15,13 +15,10 @@ from tasks.language.settings import LanguageSettings
 from tasks.language.stage import STAGE, decide
 from tasks.language.windows import windows
 from tasks.metrics.classification import class_counts, macro_f1
-from tasks.stage import Batch, RawBytes, Resources
+from tasks.stage import Batch, Resources
+from tests.raw_bytes import NoRaw
 
 SETTINGS = LanguageSettings()
-
-
-class NoRaw(RawBytes):
-    """This stage reads no raw bytes."""
 
 
 def detected(tmp_path: Path, blocks: list[tuple[str, str]]) -> tuple[str, float]:

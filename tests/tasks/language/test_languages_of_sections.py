@@ -10,7 +10,8 @@ from schemas.names import StageName
 from schemas.stages import NORMALIZE, PARSE
 from tasks.language.settings import LanguageSettings
 from tasks.language.stage import STAGE
-from tasks.stage import Batch, RawBytes, Resources
+from tasks.stage import Batch, Resources
+from tests.raw_bytes import NoRaw
 
 ENGLISH = (
     "The keeper wrote down the height of the water every morning and sent the figures to the town by the mail boat."
@@ -18,10 +19,6 @@ ENGLISH = (
 GERMAN = (
     "Der Wärter schrieb jeden Morgen auf, wie hoch das Wasser stand, und schickte die Zahlen mit dem Boot in die Stadt."
 )
-
-
-class NoRaw(RawBytes):
-    """This stage reads no raw bytes."""
 
 
 def told(tmp_path: Path, blocks: list[tuple[str, str]], **settings: Any) -> tuple[dict[str, Any], str]:

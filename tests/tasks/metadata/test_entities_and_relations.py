@@ -18,14 +18,11 @@ from tasks.metadata.entities import find_entities
 from tasks.metadata.relations import find_relations
 from tasks.metadata.settings import MetadataSettings
 from tasks.metadata.stage import STAGE
-from tasks.stage import Batch, Evidence, RawBytes, Resources
+from tasks.stage import Batch, Evidence, Resources
+from tests.raw_bytes import NoRaw
 
 ALL = ("PER", "ORG", "LOC", "MISC", "TIME", "NUM")
 ON = MetadataSettings(entities=True, entity_types=ALL)
-
-
-class NoRaw(RawBytes):
-    """Nothing here reads raw bytes."""
 
 
 def batch_of(

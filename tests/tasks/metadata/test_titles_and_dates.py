@@ -20,24 +20,11 @@ from tasks.metadata.dates import page_date, stated_date
 from tasks.metadata.settings import MetadataSettings
 from tasks.metadata.stage import STAGE, run
 from tasks.stage import Batch, Evidence, Resources
+from tests.raw_bytes import OneRawFile
 
 LATEST = date(2035, 12, 31)
 PAGE = "<html><head><title>x</title>{}</head><body><article><h1>T</h1>{}<p>{}</p></article>{}</body></html>"
 BODY = "We counted mosses on forty dry stone walls between the two valleys, and old mortar made no difference."
-
-
-class _Raw:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def path(self, content_sha: str) -> Path:
-        return self._file
-
-    def read(self, content_sha: str) -> bytes:
-        raise FileNotFoundError(content_sha)
-
-    def write(self, data: bytes) -> str:
-        raise PermissionError
 
 
 @pytest.fixture
@@ -79,7 +66,7 @@ def described(tmp_path: Path) -> Callable[..., tuple[dict[str, Any], Batch, pa.T
         }
         batch = Batch(pa.Table.from_pylist([document], schema=DOCUMENTS), tables)
         (tmp_path / "bytes").write_bytes(data)
-        output = run(batch, MetadataSettings(), Resources(raw=_Raw(tmp_path / "bytes"), cache_dir=tmp_path))
+        output = run(batch, MetadataSettings(), Resources(raw=OneRawFile(tmp_path / "bytes"), cache_dir=tmp_path))
         return output.table.to_pylist()[0], batch, output.table
 
     return make
@@ -177,7 +164,7 @@ def test_gold_figures(described: Callable[..., Any]) -> None:
     _, batch, output = described(title="Heading of a page", media_type="text/plain")
     label = MetadataLabel(title="Heading of a pages", authors=("Moor, Ada", "B. C."), published="2020-01-01")
     labels = Labels("v1", {("d", "metadata"): BoundLabel.of(label, "c", stale=False)})
-    rows = STAGE.evaluate(Evidence(batch, output, labels, {}, _Raw(Path())), MetadataSettings()).to_pylist()
+    rows = STAGE.evaluate(Evidence(batch, output, labels, {}, OneRawFile(Path())), MetadataSettings()).to_pylist()
     figures = {row["metric"]: (row["value"], row["status"]) for row in rows}
     assert figures == {
         "title_present": (1.0, "ok"),
@@ -206,7 +193,7 @@ def test_a_page_that_is_searched_for_too_long_goes_on_without_a_date(
     entries = "".join(f'<li><a href="/a/{i}">Entry number {i} here</a></li>' for i in range(400_000))
     page.write_text(f"<html><body><ul>{entries}</ul></body></html>")
     settings = MetadataSettings(limits=CageLimits(seconds_per_document=1))
-    output = run(batch, settings, Resources(raw=_Raw(page), cache_dir=tmp_path))
+    output = run(batch, settings, Resources(raw=OneRawFile(page), cache_dir=tmp_path))
     (row,) = output.table.to_pylist()
     assert (row["title"], row["published"], row["date_search"]) == ("Heading", None, "timeout")
     assert (output.failures, set(output.partial)) == ((), {"d"})
@@ -227,5 +214,5 @@ def test_a_search_that_ends_has_not_failed_and_only_pages_without_a_date_are_sea
 
 def search_failures(batch: Batch, output: pa.Table) -> list[tuple[float | None, str]]:
     """Value and status of `date_search_failed`."""
-    rows = STAGE.evaluate(Evidence(batch, output, NO_LABELS, {}, _Raw(Path())), MetadataSettings()).to_pylist()
+    rows = STAGE.evaluate(Evidence(batch, output, NO_LABELS, {}, OneRawFile(Path())), MetadataSettings()).to_pylist()
     return [(row["value"], row["status"]) for row in rows if row["metric"] == "date_search_failed"]

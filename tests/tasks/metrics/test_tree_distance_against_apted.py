@@ -1,10 +1,6 @@
 """The compiled distance against apted, rapidfuzz and hand calculation."""
 
-import os
 import random
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from tasks.metrics import tree_distance as module
 from tasks.metrics.table_tree import teds
 from tasks.metrics.tree_distance import TableNode, tree_distance
+from tests.without_cache import run_without_cache
 
 
 def random_table(draw: random.Random, rows: int, columns: int, letters: str = "ab") -> str:
@@ -103,14 +99,14 @@ WORDS = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(WORDS, WORDS)
 def test_a_cell_is_renamed_at_the_normalized_levenshtein_distance(one: str, other: str) -> None:
     nodes = [TableNode(("td", 1, 1), text) for text in (one, other)]
     assert tree_distance(*nodes) == pytest.approx(Levenshtein.normalized_distance(one, other), abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.randoms(use_true_random=False))
 def test_the_distance_is_symmetric_and_at_most_both_tables(draw: random.Random) -> None:
     one, other = random_table(draw, 5, 5), random_table(draw, 5, 5)
@@ -132,22 +128,8 @@ with ThreadPoolExecutor(2) as pool:
 
 def test_two_threads_at_once_and_no_folder_for_compiled_code(tmp_path: Path) -> None:
     room = tmp_path / "tasks" / "metrics"
-    room.mkdir(parents=True)
-    for name in ("compilation.py", "tree_distance.py", "tree_kernel.py"):
-        shutil.copy(Path(module.__file__).with_name(name), room / name)
-    # A file where the folder would be: not to be written to, whoever runs this.
-    for blocked in (room / "__pycache__", tmp_path / "home"):
-        blocked.touch()
-    home = str(tmp_path / "home")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "PYTHON"))} | {
-        "HOME": home,
-        "XDG_CACHE_HOME": home,
-        "LOCALAPPDATA": home,
-        "PYTHONPATH": str(tmp_path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", TWO_THREADS], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    names = ("compilation.py", "tree_distance.py", "tree_kernel.py")
+    done = run_without_cache(TWO_THREADS, [f"tasks/metrics/{name}" for name in names], tmp_path)
     assert (done.stdout.strip(), done.returncode) == ("[0.5, 0.5, 1.0]", 0), done.stderr
     assert sorted(path.name for path in room.iterdir()) == [
         "__pycache__",

@@ -12,13 +12,10 @@ from schemas.stages import BOILERPLATE, FETCH, PARSE
 from tasks.gold.labels import NO_LABELS
 from tasks.normalize.settings import NormalizeSettings
 from tasks.normalize.stage import STAGE
-from tasks.stage import Batch, Evidence, RawBytes, Resources, StageOutput
+from tasks.stage import Batch, Evidence, Resources, StageOutput
+from tests.raw_bytes import NoRaw
 
 SETTINGS = NormalizeSettings()
-
-
-class NoRaw(RawBytes):
-    """This stage reads no raw bytes."""
 
 
 def batch_of(documents: dict[str, list[tuple[str, str, bool]]], media_type: str = "text/plain") -> Batch:

@@ -13,12 +13,13 @@ from tasks.documents.sniff import declared_type, sniff
 from tasks.parse.settings import ParseSettings
 from tasks.parse.stage import STAGE
 from tasks.stage import Batch, Resources
+from tests.raw_bytes import NoRaw
 
 SETTINGS = ParseSettings(limits=CageLimits(seconds_per_document=60, workers=2))
 
 
-class Files:
-    """Raw bytes that lie in a folder under their own names."""
+class Files(NoRaw):
+    """Raw bytes that lie anywhere, each known by a hash of its path."""
 
     def __init__(self, paths):
         self.paths = {self.name(path): Path(path) for path in paths}
@@ -29,12 +30,6 @@ class Files:
 
     def path(self, content_sha):
         return self.paths[content_sha]
-
-    def read(self, content_sha):
-        return self.paths[content_sha].read_bytes()
-
-    def write(self, data):
-        raise NotImplementedError
 
 
 def parse(*paths, settings=SETTINGS, media_type=None):

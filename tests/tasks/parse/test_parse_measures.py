@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,19 +19,9 @@ from tasks.gold.kinds import (
 from tasks.gold.labels import BoundLabel, Labels
 from tasks.parse.evaluator import evaluate
 from tasks.stage import Batch, Cost, Evidence, StageSettings
+from tests.raw_bytes import NoRaw
 
 TABLE = "<table><tr><td>a</td><td>b</td></tr></table>"
-
-
-class NoRawBytes:
-    def path(self, content_sha: str) -> Path:
-        raise FileNotFoundError(content_sha)
-
-    def read(self, content_sha: str) -> bytes:
-        raise FileNotFoundError(content_sha)
-
-    def write(self, data: bytes) -> str:
-        raise PermissionError
 
 
 def element(number: int, kind: str, text: str, **more: Any) -> dict[str, Any]:
@@ -64,7 +53,7 @@ def measured(
     )
     bound = Labels("g@1", {("d", kind): BoundLabel.of(label, "a" * 64, stale) for kind, label in labels.items()})
     batch = Batch(DOCUMENTS.empty_table(), {})
-    table = evaluate(Evidence(batch, output, bound, {"d": cost} if cost else {}, NoRawBytes()), StageSettings())
+    table = evaluate(Evidence(batch, output, bound, {"d": cost} if cost else {}, NoRaw()), StageSettings())
     assert table.schema == MEASURES
     return table.to_pylist()
 
