@@ -68,8 +68,8 @@ class CageLimits(BaseModel):
     tasks_per_worker: int = Field(
         default=1000,
         ge=1,
-        description="Documents after which a worker is replaced by a fresh one; one that has grown to half of memory_mb "
-        "is replaced at once.",
+        description="Documents after which a worker is replaced by a fresh one. One that has grown to half of "
+        "memory_mb is replaced at once.",
     )
 
 
