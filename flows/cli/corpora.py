@@ -1,16 +1,34 @@
-"""Commands that set a corpus up: init, schema, gold import."""
+"""Commands that set a corpus up: init, schema, gold import, seal and check."""
 
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from tasks.errors import ConfigurationError
 
-gold = typer.Typer(no_args_is_help=True, help="Label sets: import them from public formats, check them.")
+if TYPE_CHECKING:
+    from tasks.gold.gold_set import GoldManifest
+
+IMPORTED = (
+    "article-extraction-benchmark",
+    "chroma-chunking-eval",
+    "conll",
+    "grobid-header",
+    "htmldate-eval",
+    "icdar2013",
+    "languages",
+    "olmocr-bench",
+    "re-docred",
+    "sroie",
+    "webmainbench",
+)
+"""Formats of labels; named here so that `--help` need not load their importers (a test compares)."""
+
+gold = typer.Typer(no_args_is_help=True, help="Label sets: import them from public formats, seal your own, check them.")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,9 +77,7 @@ def schema() -> None:
 
 @gold.command("import")
 def import_labels(
-    data_format: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="icdar2013, article-extraction-benchmark, chroma-chunking-eval")
-    ],
+    data_format: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(IMPORTED)}.")],
     source: Annotated[Path, typer.Argument(help="The folder of the data set.")],
     target: Annotated[Path, typer.Argument(help="The folder to write the gold set (and pages, if any) to.")],
 ) -> None:
@@ -79,6 +95,26 @@ def import_labels(
     Console(soft_wrap=True).print(str(summary), highlight=False, markup=False)
 
 
+@gold.command("seal")
+def seal_labels(
+    folder: Annotated[Path, typer.Argument(help="The folder with the label files (text.jsonl, tables.jsonl, …).")],
+    name: Annotated[str | None, typer.Option(help="Name of the set; needed for its first manifest.")] = None,
+    version: Annotated[str | None, typer.Option(help="Version; a new one whenever labels changed.")] = None,
+) -> None:
+    """Checks the rows of label files and writes the manifest that makes them a gold set.
+
+    Examples:
+
+        corpusgate gold seal gold/ --name handbook --version 1
+
+        corpusgate gold seal gold/ --version 2
+    """
+    from tasks.gold.writing import seal_gold_set
+
+    manifest = seal_gold_set(folder, name, version)
+    _say(manifest)
+
+
 @gold.command("check")
 def check_labels(folder: Annotated[Path, typer.Argument(help="The folder of the gold set.")]) -> None:
     """Reads a gold set and says what it holds, or names every bad row by file and line.
@@ -89,8 +125,12 @@ def check_labels(folder: Annotated[Path, typer.Argument(help="The folder of the 
     """
     from tasks.gold.gold_set import read_gold_set
 
-    found = read_gold_set(folder)
+    _say(read_gold_set(folder).manifest)
+
+
+def _say(manifest: "GoldManifest") -> None:
     console = Console(soft_wrap=True)
-    console.print(f"{found.version}: {len(found.labels)} labels", highlight=False, markup=False)
-    for name, file in sorted(found.manifest.files.items()):
+    labels = sum(file.items for file in manifest.files.values())
+    console.print(f"{manifest.name}@{manifest.version}: {labels} labels", highlight=False, markup=False)
+    for name, file in sorted(manifest.files.items()):
         console.print(f"  {name}: {file.items}", highlight=False, markup=False)

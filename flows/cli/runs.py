@@ -179,7 +179,7 @@ def rollback(config: ConfigOption = DEFAULT_CONFIG) -> None:
 
         corpusgate rollback --config corpusgate.yaml
     """
-    from tasks.errors import RunError
+    from tasks.errors import ConfigurationError
     from tasks.index.store import LanceIndex
 
     configuration, lake = existing_lake(config)
@@ -187,7 +187,7 @@ def rollback(config: ConfigOption = DEFAULT_CONFIG) -> None:
         index = LanceIndex(lake.index, configuration.stages.index)
         live = index.live()
         if live is None:
-            raise RunError("nothing is live yet", remedy=f"promote something first: corpusgate run {config}")
+            raise ConfigurationError("nothing is live yet", remedy=f"promote something first: corpusgate run {config}")
         now = index.rollback(expected=live)
     Console(soft_wrap=True).print(
         f"live again: run {now.generation.run_id} (was {live.generation.run_id})", highlight=False

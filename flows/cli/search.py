@@ -27,7 +27,7 @@ def search(
     config: ConfigOption = DEFAULT_CONFIG,
     k: Annotated[int, typer.Option("--k", min=1, max=1000, help="How many chunks.")] = 10,
     by: Annotated[
-        str, typer.Option(help="`vector`, `keyword` or `late-interaction` (needs embed.token_vectors).")
+        str, typer.Option(help="`vector`, `keyword` or `late-interaction` (needs stages.embed.token_vectors).")
     ] = "vector",
     exact: Annotated[bool, typer.Option("--exact", help="Compare with every vector, not by the index.")] = False,
     tenant: Annotated[str | None, typer.Option(help="Only what belongs to this tenant.")] = None,
@@ -51,6 +51,8 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Searches the live index, with the filters that every search of it should set.
+
+    Without --tenant all tenants are searched, without --group as of all groups: give both to see what a reader would.
 
     Examples:
 
@@ -90,6 +92,7 @@ def _print(console: Console, hits: "list[Hit]") -> None:
         above = " > ".join(hit.section_path)
         console.print(f"{hit.rank:>3}  {hit.score:.3f}  {hit.uri}{pages}  {above}".rstrip(), markup=False)
         text = " ".join(hit.text.split())
+        console.print(f"            {hit.document_id}", style="dim", markup=False)
         console.print(f"            {text[:_SNIPPET]}{'…' if len(text) > _SNIPPET else ''}", style="dim", markup=False)
     if not hits:
         console.print("nothing found", markup=False)

@@ -25,7 +25,7 @@ from tasks.demo.scans import render_scan
 from tasks.demo.variation import Variation
 from tasks.demo.workbooks import render_workbook
 from tasks.errors import ConfigurationError
-from tasks.gold.gold_set import write_gold_set
+from tasks.gold.writing import write_gold_set
 
 State = Literal["healthy", "regressed"]
 

@@ -49,11 +49,11 @@ def list_files(source: FolderSource) -> Iterator[Listed]:
         yield _list_file(source.name, root, found)
 
 
-def find_files(source: FolderSource) -> Iterator[Found]:
-    """The files that a source takes in, by name; also links that lead out of it, and things that are no files.
+def existing_root(source: FolderSource) -> Path:
+    """The source's folder.
 
     Raises:
-        ConfigurationError: the root or a folder in it cannot be read.
+        ConfigurationError: there is none.
     """
     root = source.root.expanduser().resolve()
     if not root.is_dir():
@@ -62,6 +62,16 @@ def find_files(source: FolderSource) -> Iterator[Found]:
             f"the folder {root} does not exist or is not a folder",
             "mount or create it, or correct `root`",
         )
+    return root
+
+
+def find_files(source: FolderSource) -> Iterator[Found]:
+    """The files that a source takes in, by name; also links that lead out of it, and things that are no files.
+
+    Raises:
+        ConfigurationError: the root or a folder in it cannot be read.
+    """
+    root = existing_root(source)
     patterns = Patterns(source.include, source.exclude)
     yield from _walk(source, patterns, root, root, (), frozenset({root}))
 

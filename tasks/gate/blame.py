@@ -13,6 +13,9 @@ from tasks.gate.settings import Rule
 
 _ORDER: Mapping[str, int] = {stage.value: i for i, stage in enumerate(StageName)}
 _ROUNDING = 1e-9
+_OF_THEIR_OWN = frozenset({"quarantined", "unexpected_quarantine"})
+"""A document in quarantine never reached a later stage: what failed there are other documents, each for itself."""
+
 _DOCUMENTS = 20
 """So many documents are named; `corpusgate sql` lists all."""
 
@@ -29,7 +32,7 @@ def mark_consequences(findings: Sequence[Finding]) -> tuple[list[Finding], list[
         here = [i for i, f in enumerate(findings) if _located(f) and _class_of(f) == doc_class]
         here.sort(key=lambda i: (_ORDER[findings[i].stage], -(findings[i].loss or 0.0), findings[i].rule))
         first = findings[here[0]]
-        later = [i for i in here if findings[i].stage != first.stage]
+        later = [i for i in here if findings[i].stage != first.stage and findings[i].metric not in _OF_THEIR_OWN]
         for i in later:
             marked[i] = replace(marked[i], consequence=True)
         stages = tuple(dict.fromkeys(findings[i].stage for i in later))
@@ -43,7 +46,8 @@ def blame_documents(
     """The documents that lost most against the baseline, each with the first stage at which it lost.
 
     A document loses at a stage when a measure that a rule watches is worse by more than the rule allows (more than
-    rounding, where the rule allows no loss). Ranked by the greatest loss, at most twenty.
+    rounding, where the rule allows no loss). Those that lost at the earliest stage come first, as that is where the
+    fault lies; among them, by their greatest loss. At most twenty.
     """
     if baseline is None:
         return []
@@ -57,9 +61,10 @@ def blame_documents(
         pl.col("metric").first(),
         pl.col("loss").first(),
         pl.col("stage").unique(maintain_order=True).alias("stages"),
+        pl.col("order").first(),
         pl.col("loss").max().alias("worst"),
     )
-    worst = documents.sort(["worst", "document_id"], descending=[True, False]).head(_DOCUMENTS)
+    worst = documents.sort(["order", "worst", "document_id"], descending=[False, True, False]).head(_DOCUMENTS)
     return [
         Blame(row["stage"], row["metric"], row["loss"], tuple(row["stages"][1:]), document_id=row["document_id"])
         for row in worst.iter_rows(named=True)

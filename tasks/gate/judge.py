@@ -11,7 +11,7 @@ from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.samples import judged_samples
 from tasks.figures.stored import read_figures
-from tasks.gate.accounting import account, contract_breaches, uncatalogued
+from tasks.gate.accounting import account, contract_breaches, idle_gold_sets, uncatalogued
 from tasks.gate.blame import blame_documents, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import decide_drift, feature_values
@@ -53,6 +53,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     found = [
         *account(connection),
         *uncatalogued(connection),
+        *idle_gold_sets(manifest),
         *contract_breaches(connection, run.figures),
         *decide(rules, catalogue, run, baselines),
         *decide_drift(drift_rules, values),

@@ -6,21 +6,17 @@ bytes it was made for: `{"document": ..., "content_sha": "<SHA-256>", "label": {
 
 import hashlib
 import io
-import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tasks.errors import ConfigurationError
 from tasks.gold.kinds import LABEL_KINDS, Label
-from tasks.gold.labels import BoundLabel, Labels, PackedLabel
-from tasks.gold.naming import NamedDocuments
+from tasks.gold.labels import PackedLabel
 
 MANIFEST = "manifest.yaml"
 _SHA = r"^[0-9a-f]{64}$"
@@ -100,7 +96,7 @@ def read_gold_set(folder: Path, *, allow_bad_rows: bool = False) -> GoldSet:
         ConfigurationError: there is no manifest, a file is missing, foreign or not the one the manifest names, or
             rows are wrong (listed by file and line) and `allow_bad_rows` is not set.
     """
-    manifest = _read_manifest(folder)
+    manifest = read_manifest(folder)
     labels: list[GoldLabel] = []
     bad: list[str] = []
     for name, file in sorted(manifest.files.items()):
@@ -112,27 +108,38 @@ def read_gold_set(folder: Path, *, allow_bad_rows: bool = False) -> GoldSet:
             )
         _read_file(folder / name, kind, file, labels, bad)
     if bad and not allow_bad_rows:
-        listed = "\n".join(bad[:_LISTED])
-        more = f"\n… and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
-        raise ConfigurationError(
-            f"gold set {folder} has {len(bad)} bad rows:\n{listed}{more}",
-            remedy="mend these lines and write the manifest anew",
-        )
+        raise bad_rows(folder, bad)
     return GoldSet(manifest, tuple(labels), tuple(bad))
 
 
-def _read_manifest(folder: Path) -> GoldManifest:
+def bad_rows(folder: Path, bad: Sequence[str]) -> ConfigurationError:
+    """The error that names the rows of a set that are no labels, the first of them."""
+    listed = "\n".join(bad[:_LISTED])
+    more = f"\n… and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
+    return ConfigurationError(
+        f"gold set {folder} has {len(bad)} bad rows:\n{listed}{more}",
+        remedy=f"mend these lines, then write the manifest anew: corpusgate gold seal {folder}",
+    )
+
+
+def read_manifest(folder: Path) -> GoldManifest:
+    """The manifest of a gold set.
+
+    Raises:
+        ConfigurationError: there is none, or it is none.
+    """
     path = folder / MANIFEST
     try:
         return GoldManifest.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except FileNotFoundError as error:
         raise ConfigurationError(
-            f"{path} does not exist", remedy="name a folder that holds a gold set, or import one"
+            f"{path} does not exist",
+            remedy="name a folder that holds a gold set, or write the manifest of label files: corpusgate gold seal",
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is no YAML: {error}", remedy="mend the manifest") from error
     except ValidationError as error:
-        raise ConfigurationError(f"{path} is no manifest: {_faults(error)}", remedy="mend the manifest") from error
+        raise ConfigurationError(f"{path} is no manifest: {faults_of(error)}", remedy="mend the manifest") from error
 
 
 def _read_file(path: Path, kind: str, expected: GoldFile, labels: list[GoldLabel], bad: list[str]) -> None:
@@ -145,8 +152,14 @@ def _read_file(path: Path, kind: str, expected: GoldFile, labels: list[GoldLabel
     if hashlib.sha256(data).hexdigest() != expected.sha256:
         raise ConfigurationError(
             f"{path} is not the file that {MANIFEST} names (its SHA-256 differs)",
-            remedy="restore the file; where the labels changed on purpose, write the set anew under a new version",
+            remedy="restore the file; where the labels changed on purpose: corpusgate gold seal, with a new --version",
         )
+    labels += read_rows(path.name, kind, data, bad)
+
+
+def read_rows(name: str, kind: str, data: bytes, bad: list[str]) -> list[GoldLabel]:
+    """The labels in the lines of a file; what is wrong with a line goes to `bad`, by file and line."""
+    labels: list[GoldLabel] = []
     model = LABEL_KINDS[kind]
     for number, line in enumerate(io.BytesIO(data), 1):
         if not line.strip():
@@ -155,110 +168,15 @@ def _read_file(path: Path, kind: str, expected: GoldFile, labels: list[GoldLabel
             row = GoldRow.model_validate_json(line)
             label = model.model_validate(row.label)
         except ValidationError as error:
-            bad.append(f"{path.name}:{number}: {_faults(error)}")
+            bad.append(f"{name}:{number}: {faults_of(error)}")
         else:
             labels.append(GoldLabel(kind, row.document, row.document_id, row.content_sha, PackedLabel.of(label)))
+    return labels
 
 
-def _faults(error: ValidationError) -> str:
+def faults_of(error: ValidationError) -> str:
     """What is wrong and where, without the values: labels may hold personal data."""
     return "; ".join(
         f"{'.'.join(map(str, fault['loc'])) or 'row'}: {fault['msg']}"
         for fault in error.errors(include_input=False, include_url=False, include_context=False)
     )
-
-
-def write_gold_set(
-    folder: Path,
-    name: str,
-    version: str,
-    rows: Mapping[str, Iterable[Mapping[str, Any]]],
-    *,
-    description: str = "",
-    licence: str = "",
-) -> GoldManifest:
-    """Writes rows by kind (as dictionaries, see `GoldRow`) and the manifest; the same rows give the same bytes.
-
-    Raises:
-        ConfigurationError: a kind, a row, the name or the version is wrong; nothing is written then.
-    """
-    files: dict[str, GoldFile] = {}
-    contents: dict[str, bytes] = {}
-    for kind, of_kind in sorted(rows.items()):
-        if kind not in LABEL_KINDS:
-            raise ConfigurationError(f"{kind!r} is no kind of label", remedy=f"use one of {', '.join(LABEL_KINDS)}")
-        lines: list[str] = []
-        for number, row in enumerate(of_kind, 1):
-            try:
-                LABEL_KINDS[kind].model_validate(GoldRow.model_validate(row).label)
-            except ValidationError as error:
-                raise ConfigurationError(f"{kind} row {number}: {_faults(error)}", remedy="mend the row") from error
-            lines.append(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n")
-        contents[f"{kind}.jsonl"] = data = "".join(lines).encode()
-        files[f"{kind}.jsonl"] = GoldFile(sha256=hashlib.sha256(data).hexdigest(), items=len(lines))
-    try:
-        manifest = GoldManifest(name=name, version=version, description=description, licence=licence, files=files)
-    except ValidationError as error:
-        raise ConfigurationError(f"gold set {name!r}: {_faults(error)}", remedy="mend its name or version") from error
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, data in contents.items():
-        (folder / file).write_bytes(data)
-    text = yaml.safe_dump(manifest.model_dump(), sort_keys=False, allow_unicode=True)
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    return manifest
-
-
-def bind(gold_sets: Sequence[GoldSet], documents: pa.Table, kinds: Collection[str] | None = None) -> Labels:
-    """Labels of these documents (`DOCUMENTS` rows; deleted ones have none), of all kinds where none are named.
-
-    A label means the document of its path while that has the bytes the label was made for. Where it has not, it means
-    the one document of the same source with these bytes (it was moved, and its old path is gone or somebody else's);
-    where there is none, it stays with its path and is stale. What names no document is left out here and counted by
-    `unbound`.
-
-    Raises:
-        ConfigurationError: two labels of one kind for one document; the error names the sets and the document.
-    """
-    named = NamedDocuments(documents)
-    bound: dict[tuple[str, str], BoundLabel] = {}
-    origin: dict[tuple[str, str], str] = {}
-    for gold_set, gold, document_id in _placed(gold_sets, named):
-        if document_id is None or (kinds is not None and gold.kind not in kinds):
-            continue
-        key = (document_id, gold.kind)
-        if key in bound:
-            raise ConfigurationError(
-                f"document {document_id} has two {gold.kind} labels, from {origin[key]} and {gold_set.version}",
-                remedy="take one of the two out of its gold set",
-            )
-        origin[key] = gold_set.version
-        bound[key] = BoundLabel(gold.packed, gold.content_sha, named.shas[document_id] != gold.content_sha)
-    version = "+".join(sorted(gold_set.version for gold_set in gold_sets)) or None
-    return Labels(version, bound)
-
-
-def unbound(gold_sets: Sequence[GoldSet], documents: pa.Table) -> Mapping[tuple[str, str], int]:
-    """How many labels name no document of the run, by (gold set, kind); what has none is not listed."""
-    placed = _placed(gold_sets, NamedDocuments(documents))
-    return Counter((gold_set.version, gold.kind) for gold_set, gold, document_id in placed if document_id is None)
-
-
-def _placed(gold_sets: Sequence[GoldSet], named: NamedDocuments) -> list[tuple[GoldSet, GoldLabel, str | None]]:
-    """Each label with the document that it means. A document that has a label of its own takes in none that moved."""
-    labels = [
-        (gold_set, gold, gold.document_id or gold.document or "") for gold_set in gold_sets for gold in gold_set.labels
-    ]
-    by_name = [named.by_name(name) for _, _, name in labels]
-    taken = {
-        (document_id, gold.kind)
-        for (_, gold, _), document_id in zip(labels, by_name, strict=True)
-        if document_id is not None and named.shas[document_id] == gold.content_sha
-    }
-    placed: list[tuple[GoldSet, GoldLabel, str | None]] = []
-    for (gold_set, gold, name), document_id in zip(labels, by_name, strict=True):
-        found = named.find(name, gold.content_sha)
-        if found is not None and found != document_id and (found, gold.kind) not in taken:
-            taken.add((found, gold.kind))
-            document_id = found
-        placed.append((gold_set, gold, document_id))
-    return placed

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tasks.errors import RunError
+from tasks.errors import ConfigurationError, RunError
 from tasks.index.settings import IndexSettings
 from tasks.metrics.late_interaction import max_similarity
 from tasks.stage import EVERYTHING, SearchFilter
@@ -94,7 +94,7 @@ class LanceView:
         cosine with any token of the chunk: -1 to 1. Rows without token vectors are not found.
 
         Raises:
-            RunError: the generation was built without token vectors.
+            ConfigurationError: the generation was built without token vectors.
         """
         if not len(vectors):
             return []
@@ -112,9 +112,9 @@ class LanceView:
             hits = zip(scores.tolist(), rows.column("chunk_id").to_pylist(), strict=True)
             best = heapq.nsmallest(k, [*best, *((-score, chunk_id) for score, chunk_id in hits)])
         if not seen and self.count() and not self._any_token_vectors():
-            raise RunError(
+            raise ConfigurationError(
                 "this generation of the index holds no token vectors",
-                remedy="set embed.token_vectors: true and run, or search by vector",
+                remedy="set stages.embed.token_vectors: true and run, or search by vector",
             )
         return [(chunk_id, -score) for score, chunk_id in best]
 

@@ -48,19 +48,22 @@ def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: s
 
 
 def sorted_findings(verdict: Verdict) -> list[tuple[str, list[Finding]]]:
-    """The findings that matter under their headings: what blocks, warnings, required rules that cannot be judged.
+    """The findings that matter under their headings: what blocks, warnings, what cannot be judged, what is only noted.
 
     Causes stand before consequences, then by stage; what holds, and what need not be judged, is left out.
     """
     blocking = [f for f in verdict.reasons if f.violated and f.blocks]
     unjudged = [f for f in verdict.reasons if not f.violated and f.blocks]
-    warnings = [f for f in verdict.reasons if f.violated and not f.blocks]
+    broken = [f for f in verdict.reasons if f.violated and not f.blocks]
+    warnings = [f for f in broken if f.severity != "note"]
+    noted = [f for f in broken if f.severity == "note"]
     open_questions = [f for f in verdict.reasons if f.outcome is FindingOutcome.UNDETERMINED and not f.blocks]
     headed = (
         ("Blocking", blocking),
         ("Required but not judged", unjudged),
         ("Warnings", warnings),
         (OPEN, open_questions),
+        ("Noted", noted),
     )
     return [(heading, sorted(found, key=_importance)) for heading, found in headed if found]
 
@@ -129,6 +132,8 @@ def next_command(verdict: Verdict) -> str:
         return "corpusgate status"
     if worst and verdict.status is not VerdictStatus.UNDETERMINED:
         return f"corpusgate trace {worst} --run {verdict.run_id}"
+    if any(finding.blocks and finding.metric == "unexpected_quarantine" for finding in verdict.reasons):
+        return f"corpusgate sql quarantine --run {verdict.run_id}"
     return f"corpusgate report {verdict.run_id}"
 
 

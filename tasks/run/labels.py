@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tasks.gold.gold_set import GoldSet, bind, read_gold_set, unbound
+from tasks.gold.binding import bind, unbound
+from tasks.gold.gold_set import GoldSet, read_gold_set
 from tasks.gold.labels import NO_LABELS, Labels
 from tasks.gold.table import LABELS, from_table, to_table
 from tasks.lake.files import read_table, write_table
@@ -24,6 +25,7 @@ def bind_labels(
 
     Returns:
         The labels, and what the manifest records of them: `gold_digest` (null without labels), `gold_sets`,
+        `gold_labels` (how many labels each has),
         `gold_source` (a digest of the sets as read), `labels_unbound` (labels that name no document of the run, by
         set and kind).
 
@@ -34,6 +36,7 @@ def bind_labels(
     labels = bind(gold_sets, plan).completed_by(former)
     facts: dict[str, Any] = {
         "gold_sets": [gold_set.version for gold_set in gold_sets],
+        "gold_labels": {gold_set.version: len(gold_set.labels) for gold_set in gold_sets},
         "gold_source": _source(gold_sets),
         "labels_unbound": {
             f"{version} {kind}": count for (version, kind), count in sorted(unbound(gold_sets, plan).items())

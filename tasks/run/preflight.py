@@ -2,6 +2,8 @@
 
 from tasks.embedding.endpoint import api_key
 from tasks.embedding.models import embedding_model
+from tasks.fetch.folders import existing_root
+from tasks.fetch.sources import FolderSource
 from tasks.figures.catalogue import load_catalogue
 from tasks.gate.judge import resolve_anchor
 from tasks.gate.rules import rules_in_force
@@ -14,8 +16,8 @@ from tasks.run.configuration import Configuration
 
 
 def check_before_running(configuration: Configuration, lake: Lake) -> None:
-    """Reads everything besides the documents that the run will need: rules, anchor, gold sets, the PII policy, the
-    embedding model and its key (an endpoint is not asked).
+    """Reads everything besides the documents that the run will need: the sources' folders, rules, anchor, gold sets,
+    the PII policy, the embedding model and its key (an endpoint is not asked).
 
     Raises:
         ConfigurationError: one of them is wrong.
@@ -30,3 +32,6 @@ def check_before_running(configuration: Configuration, lake: Lake) -> None:
     endpoint = configuration.stages.embed.endpoint
     if endpoint is not None and endpoint.api_key_env is not None:
         api_key(endpoint.api_key_env)
+    for source in configuration.sources:
+        if isinstance(source, FolderSource):
+            existing_root(source)

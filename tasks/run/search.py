@@ -70,15 +70,18 @@ def search_live(
     """The `k` best chunks of the live generation, best first.
 
     Raises:
-        ConfigurationError: the question is empty, or live was embedded by another model than the configuration names.
-        RunError: nothing is live, or the model gives no vector.
+        ConfigurationError: the question is empty, nothing is live, or live was embedded by another model than the
+            configuration names.
+        RunError: the model gives no vector.
     """
     if not question.strip():
         raise ConfigurationError("the question is empty", remedy='give some words: corpusgate search "opening hours"')
     index = LanceIndex(lake.index, _index_settings(configuration))
     live = index.live()
     if live is None:
-        raise RunError("nothing is live yet", remedy="run, and see what `corpusgate status` says of the verdict")
+        raise ConfigurationError(
+            "nothing is live yet", remedy="run, and see what `corpusgate status` says of the verdict"
+        )
     view = index.open(live.generation)
     found = _found(view, live, configuration, question, k, by, exact, where)
     rows = _rows(view, [chunk_id for chunk_id, _ in found])

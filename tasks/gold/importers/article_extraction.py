@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tasks.errors import ConfigurationError
-from tasks.gold.gold_set import write_gold_set
 from tasks.gold.importers.summary import ImportSummary
+from tasks.gold.writing import write_gold_set
 
 SOURCE = "article-extraction-benchmark"
 

@@ -14,8 +14,8 @@ from typing import Any
 from lxml import etree
 
 from tasks.errors import ConfigurationError
-from tasks.gold.gold_set import write_gold_set
 from tasks.gold.importers.summary import ImportSummary
+from tasks.gold.writing import write_gold_set
 
 SOURCE = "icdar2013"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tasks.gold.gold_set import write_gold_set
 from tasks.gold.importers.summary import ImportSummary
+from tasks.gold.writing import write_gold_set
 
 
 @dataclass(frozen=True, slots=True)

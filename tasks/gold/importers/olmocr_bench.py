@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from tasks.errors import ConfigurationError
-from tasks.gold.gold_set import write_gold_set
 from tasks.gold.importers.summary import ImportSummary
 from tasks.gold.kinds import PageAssertionLabel
+from tasks.gold.writing import write_gold_set
 
 SOURCE = "olmocr-bench"
 _FIELDS = frozenset(PageAssertionLabel.model_fields)

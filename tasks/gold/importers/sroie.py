@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 from tasks.errors import ConfigurationError
-from tasks.gold.gold_set import write_gold_set
 from tasks.gold.importers.summary import ImportSummary
+from tasks.gold.writing import write_gold_set
 
 SOURCE = "sroie"
 _SAME_ROW = 0.4

@@ -1,4 +1,4 @@
--- How long it takes from a source's commit until the content can be found: projected lag per document, longest first.
+-- The least lag of what is new or changed, from its commit to this run's plan, longest first; none in a first run.
 -- Parameters:
 --   doc_class = : one class
 --   most = 50: how many documents

@@ -1,4 +1,4 @@
--- One document's way through the eleven stages: outcome, reason, rows, seconds, key figures, where its rows are.
+-- One document's way through the eleven stages (no rows: no such id): outcome, reason, parts, seconds, figures, file.
 -- Parameters:
 --   document_id: the document's id (`corpusgate trace` finds it by its path)
 -- Example: corpusgate sql one_document --param document_id=4f1c0a...
@@ -33,4 +33,5 @@ LEFT JOIN parts p ON p.stage = s.stage
 LEFT JOIN figures_of_stage f ON f.stage = s.stage
 LEFT JOIN seconds t ON t.stage = s.stage
 LEFT JOIN reasons r ON r.stage = s.stage
+WHERE EXISTS (FROM documents d WHERE d.document_id = $document_id)
 ORDER BY stage_order(s.stage)

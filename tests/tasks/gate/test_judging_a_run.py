@@ -12,9 +12,10 @@ from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import MetricStatus, StageName, VerdictStatus
 from schemas.stages import STAGE_OUTPUTS
-from schemas.verdict import FindingOutcome, Verdict
+from schemas.verdict import Finding, FindingOutcome, Verdict
 from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import load_catalogue
+from tasks.gate.blame import mark_consequences
 from tasks.gate.judge import judge
 from tasks.gate.rules import default_rules
 from tasks.gate.settings import GateSettings, Rule
@@ -164,3 +165,23 @@ def test_a_baseline_or_anchor_that_is_gone_is_said(write_run: WriteRun) -> None:
         judge(lake, "run-2", SETTINGS, load_catalogue())
     with pytest.raises(ConfigurationError, match=r"gate\.anchor: no run matches 'run-0'"):
         judge(lake, "run-2", SETTINGS.model_copy(update={"anchor": "run-0"}), load_catalogue())
+
+
+@pytest.mark.parametrize(("lost", "blocks"), [(0, False), (2, False), (3, True)])
+def test_a_gold_set_that_names_no_document_at_all_blocks(write_run: WriteRun, lost: int, blocks: bool) -> None:
+    unbound = {"set@1 text": lost} if lost else {}
+    lake = write_run("run-1", {"scan": 0.9, "web": 0.9}, gold_labels={"set@1": 3, "none@1": 0}, labels_unbound=unbound)
+    verdict = judge(lake, "run-1", SETTINGS, load_catalogue())
+    found = [finding for finding in verdict.reasons if finding.rule == "gold"]
+    assert [(finding.value, finding.blocks) for finding in found] == ([(3.0, True)] if blocks else [])
+    assert (verdict.status is VerdictStatus.FAIL) == blocks
+
+
+def test_a_document_in_quarantine_is_no_consequence_of_what_others_lost() -> None:
+    lost = Finding("teds", StageName.PARSE, "teds", "macro", "fail", FindingOutcome.REGRESSED, "", loss=0.5)
+    held = Finding(
+        "books", StageName.CHUNK, "unexpected_quarantine", "micro", "fail", FindingOutcome.BROKEN, "", loss=0.1
+    )
+    later = Finding("kept", StageName.CHUNK, "conservation", "micro", "fail", FindingOutcome.BROKEN, "", loss=0.1)
+    marked, _ = mark_consequences([lost, held, later])
+    assert [finding.consequence for finding in marked] == [False, False, True]

@@ -5,9 +5,10 @@ from pathlib import Path
 import pymupdf
 import pytest
 
+from flows.cli.corpora import IMPORTED
 from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import read_gold_set
-from tasks.gold.importers.registry import import_gold
+from tasks.gold.importers.registry import IMPORTERS, import_gold
 from tasks.gold.kinds import ContentLabel, QuestionsLabel, TablesLabel, TextLabel
 from tasks.metrics.table_cells import table_cells
 
@@ -145,3 +146,7 @@ def test_a_passage_that_moved_is_left_out_and_a_strange_name_refused(tmp_path: P
     (source / "questions_df.csv").write_text(f"{head}q?,{moved},../one\n")
     with pytest.raises(ConfigurationError, match=r"names a text '\.\./one'"):
         import_gold("chroma-chunking-eval", source, tmp_path / "out")
+
+
+def test_the_help_names_every_format() -> None:
+    assert tuple(sorted(IMPORTERS)) == IMPORTED

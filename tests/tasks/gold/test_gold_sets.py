@@ -9,9 +9,11 @@ import yaml
 
 from schemas.documents import DOCUMENTS
 from tasks.errors import ConfigurationError
-from tasks.gold.gold_set import GoldSet, bind, read_gold_set, unbound, write_gold_set
+from tasks.gold.binding import bind, unbound
+from tasks.gold.gold_set import GoldSet, read_gold_set
 from tasks.gold.kinds import LanguageLabel, TextLabel
 from tasks.gold.table import LABELS, from_table, label_digest, to_table
+from tasks.gold.writing import seal_gold_set, write_gold_set
 
 OLD, NEW = "a" * 64, "b" * 64
 
@@ -179,3 +181,41 @@ def test_the_digest_follows_label_bytes_and_staleness_only(tmp_path: Path) -> No
     assert first == digest(["tables", "text"]) == digest(["text", "tables"])
     assert len({first, digest(["text"], sha=NEW), digest(["text"], text="y")}) == 3
     assert digest(["tables"]) is None
+
+
+def test_a_sealed_folder_is_the_set_that_writing_makes(tmp_path: Path) -> None:
+    made = written(tmp_path / "made", {"text": [text_row("web:a"), text_row("web:b")]})
+    by_hand = tmp_path / "by hand"
+    by_hand.mkdir()
+    (by_hand / "text.jsonl").write_bytes((tmp_path / "made" / "text.jsonl").read_bytes())
+    assert seal_gold_set(by_hand, "small", "1") == made.manifest
+    assert read_gold_set(by_hand).labels == made.labels
+
+
+def test_changed_labels_are_sealed_under_a_new_version_only(tmp_path: Path) -> None:
+    written(tmp_path, {"text": [text_row("web:a")]})
+    assert seal_gold_set(tmp_path).version == "1"  # nothing changed
+    (tmp_path / "text.jsonl").write_text(json.dumps(text_row("web:b")) + "\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="the version is still 1"):
+        seal_gold_set(tmp_path)
+    assert seal_gold_set(tmp_path, version="2").name == "small"
+    assert [gold.document for gold in read_gold_set(tmp_path).labels] == ["web:b"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "message"),
+    [
+        (None, "small", "holds no label files"),
+        (json.dumps(text_row("web:a")), None, "has no manifest yet"),
+        (json.dumps(text_row("web:a")), "no name", "name"),
+        ('{"document": "web:a", "label": {"text": "secret words"}}', "small", r"text\.jsonl:1: content_sha"),
+    ],
+)
+def test_a_folder_that_cannot_be_sealed_is_left_alone(
+    tmp_path: Path, line: str | None, name: str | None, message: str
+) -> None:
+    if line is not None:
+        (tmp_path / "text.jsonl").write_text(line, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=message):
+        seal_gold_set(tmp_path, name, "1")
+    assert not (tmp_path / "manifest.yaml").exists()

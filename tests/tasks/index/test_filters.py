@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tasks.embedding.wordllama_model import WordLlama
-from tasks.errors import RunError
+from tasks.errors import ConfigurationError, RunError
 from tasks.index.search import LanceView, predicate
 from tasks.index.store import LanceIndex
 from tasks.stage import SearchFilter
@@ -104,7 +104,7 @@ def test_late_interaction_ranks_by_the_best_token_of_each_word(tmp_path: Path) -
 
 @pytest.mark.parametrize("where", [SearchFilter(), SearchFilter(groups=()), SearchFilter(tenant="other")], ids=repr)
 def test_a_generation_without_token_vectors_says_so_whatever_the_filter(view: LanceView, where: SearchFilter) -> None:
-    with pytest.raises(RunError, match="holds no token vectors"):
+    with pytest.raises(ConfigurationError, match="holds no token vectors"):
         view.search_tokens([[1.0] * 8], 5, where=where)
 
 

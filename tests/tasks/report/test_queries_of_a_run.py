@@ -39,6 +39,11 @@ def test_a_document_is_followed_through_all_eleven_stages(lake: Lake) -> None:
     assert (failed[1]["reason"], failed[1]["remedy"]) == ("corrupt", "export it `again`")
 
 
+def test_a_document_that_nobody_knows_has_no_way_through_the_stages(lake: Lake) -> None:
+    with connect(lake, NEW, load_catalogue()) as connection:
+        assert run_query(connection, "one_document", {"document_id": "doc-unknown"}).num_rows == 0
+
+
 def test_worst_documents_follow_the_direction_and_leave_out_perfect_ones(lake: Lake) -> None:
     with connect(lake, NEW, load_catalogue()) as connection:
         rows = run_query(connection, "worst_documents").to_pylist()

@@ -50,6 +50,12 @@ def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(width: int) -
     assert all(line == line.rstrip() for line in lines)
 
 
+def test_what_is_only_noted_is_no_warning() -> None:
+    lines = printed(verdict(NEW, VerdictStatus.PASS, [replace(findings()[0], severity="note")]))
+    assert "Noted (1)" in lines
+    assert not any(line.startswith("Warnings") for line in lines)
+
+
 def test_a_measure_broken_in_many_slices_has_one_line() -> None:
     first = findings()[0]
     many = [replace(first, slice_value=f"class{i}", loss=i / 10) for i in range(5)]

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.names import StageName
 from tasks.figures.stored import read_stage_figures
-from tasks.gold.gold_set import write_gold_set
+from tasks.gold.writing import write_gold_set
 from tasks.run.configuration import Configuration, parse_configuration
 from tests.engine import EngineRun, run_engine
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tasks.errors import ConfigurationError
-from tasks.gold.gold_set import write_gold_set
+from tasks.gold.writing import write_gold_set
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration, load_configuration, parse_configuration
@@ -26,6 +26,7 @@ def load(folder: Path, **keys: Any) -> Configuration:
 
 def check(folder: Path, **keys: Any) -> None:
     """Everything that is looked at before a run."""
+    (folder / "documents").mkdir(exist_ok=True)
     configuration = load(folder, **keys)
     lake = Lake(configuration.lake)
     lake.create()
@@ -174,8 +175,15 @@ def test_a_missing_key_of_the_embedding_endpoint_is_found_before_the_run(
         "sources": [{"name": "s", "type": "files", "root": "documents"}],
         "stages": {"embed": {"model": "endpoint", "endpoint": endpoint}},
     }
+    (tmp_path / "documents").mkdir()
     configuration = parse_configuration(data, tmp_path / "c.yaml")
     with pytest.raises(ConfigurationError, match="CORPUSGATE_TEST_KEY holds no key"):
         check_before_running(configuration, Lake(configuration.lake))
     monkeypatch.setenv("CORPUSGATE_TEST_KEY", "k")
     check_before_running(configuration, Lake(configuration.lake))
+
+
+def test_a_folder_that_is_not_mounted_is_told_before_the_run(tmp_path: Path) -> None:
+    configuration = load(tmp_path, sources=[FILES | {"root": "unmounted"}])
+    with pytest.raises(ConfigurationError, match="unmounted does not exist or is not a folder"):
+        check_before_running(configuration, Lake(configuration.lake))
