@@ -76,7 +76,7 @@ class StagesSettings(_Part):
 class RunSettings(_Part):
     """How a run uses the machine; none of this shapes a result."""
 
-    batch_size: int = Field(default=128, ge=1, le=1000, description="Most documents that travel together.")
+    batch_size: int = Field(default=256, ge=1, le=1000, description="Most documents that travel together.")
     workers: int = Field(default=2, ge=1, le=64, description="Batches that are worked on at the same time.")
     keep_generations: int = Field(default=3, ge=1, description="Index generations that stay for a rollback.")
 

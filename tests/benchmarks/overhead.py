@@ -1,4 +1,4 @@
-"""What Prefect, the lake and the evaluators add to the bare stages, in CPU seconds of the whole process tree.
+"""What Prefect, the lake and the evaluators add to the bare stages: in time, and in CPU seconds of all processes.
 
     python -m tests.benchmarks.overhead [COPIES]      (make bench-overhead; the demo corpus times 50)
 
@@ -24,15 +24,14 @@ def main() -> None:
         few, documents = (len(build(place, copies=n).documents) for place, n in ((one, 2), (many, copies)))
         bare = [_bare(place) for place in (one, many)]
         full = [_full(place) for place in (one, many)]
-    per_bare = (bare[1].cpu_seconds - bare[0].cpu_seconds) / (documents - few)
-    per_full = (full[1].cpu_seconds - full[0].cpu_seconds) / (documents - few)
-    fixed = full[0].cpu_seconds - bare[0].cpu_seconds - (per_full - per_bare) * few
-    print(f"documents                       {documents}")
-    print(f"bare stages, CPU seconds        {bare[1].cpu_seconds:.1f} ({per_bare * 1000:.1f} ms a document)")
-    print(f"corpusgate run, CPU seconds     {full[1].cpu_seconds:.1f} ({per_full * 1000:.1f} ms a document)")
-    print(f"added per document              {(per_full / per_bare - 1) * 100:.1f} % (goal: at most 10 %)")
-    print(f"fixed: server, sub-flows, start {fixed:.1f} CPU seconds")
-    print(f"wall seconds                    bare {bare[1].wall_seconds:.0f}, run {full[1].wall_seconds:.0f}")
+    print(f"documents                 {few} and {documents}")
+    for name, unit in (("wall_seconds", "seconds"), ("cpu_seconds", "CPU seconds")):
+        alone, whole = ([float(getattr(side, name)) for side in sides] for sides in (bare, full))
+        per_bare, per_full = ((side[1] - side[0]) / (documents - few) for side in (alone, whole))
+        print(f"bare stages, {unit:12} {alone[1]:.1f} ({per_bare * 1000:.1f} ms a document)")
+        print(f"whole run, {unit:14} {whole[1]:.1f} ({per_full * 1000:.1f} ms a document)")
+        print(f"added per document        {(per_full / per_bare - 1) * 100:+.1f} % (goal: at most 10 %)")
+        print(f"fixed: server, sub-flows  {whole[0] - alone[0] - (per_full - per_bare) * few:.1f} {unit}")
 
 
 def _bare(folder: Path) -> Measured:
