@@ -71,16 +71,17 @@ def details(
 
 def judged_samples(
     connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
-) -> pa.Table:
-    """`document_samples` of these pairs of stage and measure."""
+) -> Iterator[tuple[str, str, pa.Table]]:
+    """`document_samples` of these pairs of stage and measure, one pair after the other (stage, measure, samples).
+
+    The order of the pairs is that of the stages, then of the names: the same for every run.
+    """
     metrics: dict[str, set[str]] = defaultdict(set)
     for stage, metric in judged:
         metrics[stage].add(metric)
-    parts = [
-        document_samples(connection, metrics.get(stage, ()))
-        for stage in details(connection, catalogue, tuple(StageName), metrics)
-    ]
-    return pa.concat_tables(parts)
+    for stage in details(connection, catalogue, [name for name in StageName if name in metrics], metrics):
+        for metric in sorted(metrics[stage]):
+            yield stage, metric, document_samples(connection, [metric])
 
 
 def document_samples(connection: duckdb.DuckDBPyConnection, metrics: Collection[str]) -> pa.Table:
