@@ -12,7 +12,8 @@ from tasks.figures.catalogue import Catalogue
 _DETAIL = """
     CREATE OR REPLACE TEMP TABLE detail AS
     SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version,
-           hash(m.label_digest) AS label_hash, d.doc_class, d.cohort, hash(d.content_sha) AS content_hash, m.document_id,
+           hash(m.label_digest) AS label_hash, hash(d.content_sha) AS content_hash,
+           d.doc_class, d.cohort, m.document_id,
            m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
            m.numerator, m.denominator, c.per, c.ranked,
            CASE WHEN m.status::VARCHAR = 'missing' THEN coalesce(m.value, c.missing_score) ELSE m.value END AS score,
