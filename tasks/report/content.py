@@ -64,7 +64,7 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
     """
     runs = Runs(lake)
     manifest = runs.manifest(run_id)
-    with connect(lake, run_id, catalogue) as connection:
+    with connect(lake, run_id, catalogue, sparing=True) as connection:
         verdict = read_verdict(lake, run_id)
         figures = _figures(connection)
         live = manifest.get("baseline_run")
