@@ -146,7 +146,8 @@ def _spreads(
     connection: duckdb.DuckDBPyConnection, metrics: Collection[str]
 ) -> Iterator[tuple[_Place, tuple[Floats, Floats]]]:
     """Amount and weight per document of each sample figure, measure by measure."""
-    for metric in sorted(metrics):
+    present = {metric for (metric,) in connection.sql("SELECT DISTINCT metric FROM detail").fetchall()}
+    for metric in sorted(present.intersection(metrics)):
         connection.register("samples", document_samples(connection, [metric]))
         table = connection.sql(_SPREADS).to_arrow_table().combine_chunks()
         connection.unregister("samples")
