@@ -18,7 +18,11 @@ from tasks.run.context import BatchRef
 _OPTIONS: dict[str, Any] = {"validate_parameters": False, "persist_result": False}
 
 
-@flow(name="corpusgate run", flow_run_name="{run_id}", **_OPTIONS)
+_ONE_AFTER_THE_OTHER: Any = ThreadPoolTaskRunner(max_workers=1)
+"""For evaluators beside the segments: several at a time would each hold the measures of many documents."""
+
+
+@flow(name="corpusgate run", flow_run_name="{run_id}", task_runner=_ONE_AFTER_THE_OTHER, **_OPTIONS)
 def ingest(run_id: str) -> Verdict:
     """One run from plan to promotion. Raises what any node raised; nothing is taken from Prefect's own tables."""
     workers = session(run_id).context.configuration.run.workers

@@ -211,7 +211,8 @@ class Signed:
 class CorpusEvidence:
     """What an evaluator of run facts reads: the whole run, streamed.
 
-    `documents` has the `DOCUMENTS` schema, `locations` the `LOCATIONS` schema. `outputs(stage)` streams that
+    `documents` has the `DOCUMENTS` schema; `locations` has, of the `LOCATIONS` schema, `document_id`, `stage`,
+    `stage_key` and `outcome` of all stages so far. `outputs(stage)` streams that
     stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live` the
     generation in use before this run (null where there was none). `started` is when the run's plan was made. `signed`
     is there for the dedup stage alone.

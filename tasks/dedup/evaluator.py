@@ -91,12 +91,8 @@ def _pairs(rows: MetricRows, evidence: CorpusEvidence, clusters: dict[str, str])
 
 def _failed(locations: pa.Table) -> set[str]:
     """Documents whose signature could not be made."""
-    columns = ("document_id", "stage", "outcome")
-    return {
-        document_id
-        for document_id, stage, outcome in zip(*(locations.column(c).to_pylist() for c in columns), strict=True)
-        if stage == StageName.DEDUP and outcome == Outcome.QUARANTINED
-    }
+    here = (pc.field("stage") == StageName.DEDUP.value) & (pc.field("outcome") == Outcome.QUARANTINED.value)
+    return set(locations.filter(here).column("document_id").to_pylist())
 
 
 class _Names:

@@ -1,6 +1,7 @@
 """Measures of the fetch stage. All are free: they need no labels."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.documents.sniff import types_agree
@@ -37,11 +38,8 @@ def facts(evidence: CorpusEvidence, _: FetchSettings) -> pa.Table:
     which has a row for each document that is live.
     """
     rows = MetricRows(StageName.FETCH)
-    outcomes = {
-        location["document_id"]: location["outcome"]
-        for location in evidence.locations.select(["document_id", "stage", "outcome"]).to_pylist()
-        if location["stage"] == StageName.FETCH
-    }
+    here = evidence.locations.filter(pc.field("stage") == StageName.FETCH.value)
+    outcomes = dict(zip(here.column("document_id").to_pylist(), here.column("outcome").to_pylist(), strict=True))
     fetched = {
         row["document_id"]: row
         for table in evidence.outputs(StageName.FETCH)

@@ -145,20 +145,22 @@ def _value(group: dict[str, Any], aggregation: str) -> float | None:
 def _spreads(
     connection: duckdb.DuckDBPyConnection, metrics: Collection[str]
 ) -> Iterator[tuple[_Place, tuple[Floats, Floats]]]:
-    """Amount and weight per document of each sample figure."""
-    connection.register("samples", document_samples(connection, metrics))
-    table = connection.sql(_SPREADS).to_arrow_table().combine_chunks()
-    connection.unregister("samples")
-    places = table.select(list(_PLACE)).to_pylist()
-    amounts, weights = table.column("amounts"), table.column("weights")
-    for i, row in enumerate(places):
-        yield (
-            _place(row),
-            (
-                amounts[i].values.to_numpy(zero_copy_only=False).astype(np.float64),
-                weights[i].values.to_numpy(zero_copy_only=False).astype(np.float64),
-            ),
-        )
+    """Amount and weight per document of each sample figure, measure by measure."""
+    present = {metric for (metric,) in connection.sql("SELECT DISTINCT metric FROM detail").fetchall()}
+    for metric in sorted(present.intersection(metrics)):
+        connection.register("samples", document_samples(connection, [metric]))
+        table = connection.sql(_SPREADS).to_arrow_table().combine_chunks()
+        connection.unregister("samples")
+        places = table.select(list(_PLACE)).to_pylist()
+        amounts, weights = table.column("amounts"), table.column("weights")
+        for i, row in enumerate(places):
+            yield (
+                _place(row),
+                (
+                    amounts[i].values.to_numpy(zero_copy_only=False).astype(np.float64),
+                    weights[i].values.to_numpy(zero_copy_only=False).astype(np.float64),
+                ),
+            )
 
 
 def _place(row: dict[str, Any]) -> _Place:

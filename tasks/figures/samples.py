@@ -11,8 +11,9 @@ from tasks.figures.catalogue import Catalogue
 
 _DETAIL = """
     CREATE OR REPLACE TEMP TABLE detail AS
-    SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version, m.label_digest,
-           d.doc_class, d.cohort, d.content_sha, m.document_id,
+    SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version,
+           hash(m.label_digest) AS label_hash, hash(d.content_sha) AS content_hash,
+           d.doc_class, d.cohort, m.document_id,
            m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
            m.numerator, m.denominator, c.per, c.ranked,
            CASE WHEN m.status::VARCHAR = 'missing' THEN coalesce(m.value, c.missing_score) ELSE m.value END AS score,
@@ -31,12 +32,12 @@ _DETAIL = """
 
 # A document has one row of its own for each slice; only its units need summing.
 _SAMPLES = """
-    SELECT stage, metric, slice_key, slice_value, document_id, doc_class, cohort, content_sha, metric_version,
-           label_digest, amount, weight
+    SELECT stage, metric, slice_key, slice_value, document_id, doc_class, cohort, content_hash, metric_version,
+           label_hash, amount, weight
     FROM detail WHERE counts AND document_id IS NOT NULL AND per <> 'unit' AND list_contains($metrics, metric)
     UNION ALL
     SELECT stage, metric, slice_key, slice_value, document_id, any_value(doc_class), any_value(cohort),
-           any_value(content_sha), min(metric_version), min(label_digest), sum(amount), sum(weight)
+           any_value(content_hash), min(metric_version), min(label_hash), sum(amount), sum(weight)
     FROM detail WHERE counts AND document_id IS NOT NULL AND per = 'unit' AND list_contains($metrics, metric)
     GROUP BY stage, metric, slice_key, slice_value, document_id
 """
@@ -57,7 +58,8 @@ def details(
     document and its parts never enter one figure. A row of the other kind that only says why there is no value (a
     document without units, a labelled segment that was lost) stays, to be counted. `amount` over `weight` is a row's
     part of the figure: numerator and denominator of a micro figure, value and 1 of any other. `counts` says whether
-    the row enters it at all.
+    the row enters it at all. `label_hash` and `content_hash` stand for the digest of a document's labels and for its
+    bytes: they are there to be compared, and take an eighth of what they stand for.
     """
     connection.register("catalogue_rows", _catalogue_table(catalogue))
     connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
@@ -71,16 +73,17 @@ def details(
 
 def judged_samples(
     connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
-) -> pa.Table:
-    """`document_samples` of these pairs of stage and measure."""
+) -> Iterator[tuple[str, str, pa.Table]]:
+    """`document_samples` of these pairs of stage and measure, one pair after the other (stage, measure, samples).
+
+    The order of the pairs is that of the stages, then of the names: the same for every run.
+    """
     metrics: dict[str, set[str]] = defaultdict(set)
     for stage, metric in judged:
         metrics[stage].add(metric)
-    parts = [
-        document_samples(connection, metrics.get(stage, ()))
-        for stage in details(connection, catalogue, tuple(StageName), metrics)
-    ]
-    return pa.concat_tables(parts)
+    for stage in details(connection, catalogue, [name for name in StageName if name in metrics], metrics):
+        for metric in sorted(metrics[stage]):
+            yield stage, metric, document_samples(connection, [metric])
 
 
 def document_samples(connection: duckdb.DuckDBPyConnection, metrics: Collection[str]) -> pa.Table:

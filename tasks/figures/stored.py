@@ -25,7 +25,7 @@ def make_figures(
     They replace those made before, under this catalogue or another.
     """
     with connect_stage(lake, run_id, stage, locations, plan) as connection:
-        figures = run_figures(connection, catalogue)
+        figures = run_figures(connection, catalogue, (stage,))
     path = _path(lake, run_id, stage, catalogue)
     for old in path.parent.parent.glob(f"*/{stage}.parquet"):
         old.unlink(missing_ok=True)

@@ -16,6 +16,9 @@ _ROUNDING = 1e-9
 _OF_THEIR_OWN = frozenset({"quarantined", "unexpected_quarantine"})
 """A document in quarantine never reached a later stage: what failed there are other documents, each for itself."""
 
+NO_LOSSES = pl.DataFrame(schema={"document_id": pl.String, "stage": pl.String, "metric": pl.String, "loss": pl.Float64})
+"""What `document_losses` gives where nothing was lost."""
+
 _DOCUMENTS = 20
 """So many documents are named; `corpusgate sql` lists all."""
 
@@ -40,18 +43,13 @@ def mark_consequences(findings: Sequence[Finding]) -> tuple[list[Finding], list[
     return marked, blames
 
 
-def blame_documents(
-    rules: Sequence[Rule], catalogue: Catalogue, run: Measured, baseline: Measured | None
-) -> list[Blame]:
-    """The documents that lost most against the baseline, each with the first stage at which it lost.
+def blame_documents(losses: pl.DataFrame) -> list[Blame]:
+    """The documents that lost most against the baseline (`document_losses` of all measures), each with the first
+    stage at which it lost.
 
-    A document loses at a stage when a measure that a rule watches is worse by more than the rule allows (more than
-    rounding, where the rule allows no loss). Those that lost at the earliest stage come first, as that is where the
-    fault lies; among them, by their greatest loss. At most twenty.
+    Those that lost at the earliest stage come first, as that is where the fault lies; among them, by their greatest
+    loss. At most twenty.
     """
-    if baseline is None:
-        return []
-    losses = _document_losses(rules, catalogue, run, baseline)
     if losses.is_empty():
         return []
     order = pl.col("stage").replace_strict(_ORDER, return_dtype=pl.Int32).alias("order")
@@ -71,7 +69,12 @@ def blame_documents(
     ]
 
 
-def _document_losses(rules: Sequence[Rule], catalogue: Catalogue, run: Measured, baseline: Measured) -> pl.DataFrame:
+def document_losses(rules: Sequence[Rule], catalogue: Catalogue, run: Measured, baseline: Measured) -> pl.DataFrame:
+    """The losses of documents in the measures that these rules watch: document_id, stage, metric, loss (positive).
+
+    A document loses at a stage when a measure is worse than in the baseline by more than a rule allows (more than
+    rounding, where the rule allows no loss).
+    """
     watched: dict[tuple[str, str], dict[str, object]] = {}
     for rule in rules:
         if rule.kind == "drift":

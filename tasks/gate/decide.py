@@ -304,8 +304,8 @@ def alike(run: pl.DataFrame, baseline: pl.DataFrame) -> pl.DataFrame:
     """
     keys = ["stage", "metric", "slice_key", "slice_value", "document_id", "metric_version"]
     both = run.join(baseline, on=keys, how="inner", suffix="_base", nulls_equal=True)
-    same_labels = pl.col("label_digest").eq_missing(pl.col("label_digest_base"))
-    other_bytes = pl.col("content_sha").ne_missing(pl.col("content_sha_base"))
+    same_labels = pl.col("label_hash").eq_missing(pl.col("label_hash_base"))
+    other_bytes = pl.col("content_hash").ne_missing(pl.col("content_hash_base"))
     return both.filter(~pl.col("gold") | same_labels | other_bytes)
 
 

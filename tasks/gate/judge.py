@@ -2,22 +2,29 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from schemas.verdict import Verdict
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.verdict import Finding, Verdict
 from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.samples import judged_samples
 from tasks.figures.stored import read_figures
 from tasks.gate.accounting import account, contract_breaches, idle_gold_sets, uncatalogued
-from tasks.gate.blame import blame_documents, mark_consequences
+from tasks.gate.blame import NO_LOSSES, blame_documents, document_losses, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import decide_drift, feature_values
 from tasks.gate.features import FEATURES
 from tasks.gate.rules import rules_in_force
-from tasks.gate.settings import GateSettings
+from tasks.gate.settings import GateSettings, Rule
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import connect_run
@@ -35,29 +42,29 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     manifest = runs.manifest(run_id)
     baseline: str | None = manifest.get("baseline_run")
     anchor = resolve_anchor(runs, settings.anchor)
-    connection = connect_run(lake, run_id)
-    judged = {(rule.stage.value, rule.metric) for rule in rules}
-    run = Measured(read_figures(lake, run_id, catalogue), judged_samples(connection, catalogue, judged))
-    live = _measured_run(lake, run_id, baseline, catalogue, judged)
-    baselines = {"live": live}
-    if anchor is not None:
-        baselines["anchor"] = live if anchor == baseline else _measured_run(lake, run_id, anchor, catalogue, judged)
+    with ExitStack() as opened:
+        connection = opened.enter_context(connect_run(lake, run_id))
+        measured = _Measures(connection, read_figures(lake, run_id, catalogue))
+        names = {"live": baseline} if anchor is None else {"live": baseline, "anchor": anchor}
+        baselines = {name: _baseline(lake, run_id, other, catalogue, opened) for name, other in names.items()}
+        decided, losses = _decide(rules, catalogue, measured, baselines)
 
-    drift_rules = [rule for rule in rules if rule.kind == "drift"]
-    values = None
-    if baseline is not None:
-        connect_run(lake, baseline, prefix="live_", connection=connection)
-        values = {
-            rule.id: feature_values(connection, FEATURES[rule.stage, rule.metric], "", "live_") for rule in drift_rules
-        }
-    found = [
-        *account(connection),
-        *uncatalogued(connection),
-        *idle_gold_sets(manifest),
-        *contract_breaches(connection, run.figures),
-        *decide(rules, catalogue, run, baselines),
-        *decide_drift(drift_rules, values),
-    ]
+        drift_rules = [rule for rule in rules if rule.kind == "drift"]
+        values = None
+        if baseline is not None:
+            connect_run(lake, baseline, prefix="live_", connection=connection)
+            values = {
+                rule.id: feature_values(connection, FEATURES[rule.stage, rule.metric], "", "live_")
+                for rule in drift_rules
+            }
+        found = [
+            *account(connection),
+            *uncatalogued(connection),
+            *idle_gold_sets(manifest),
+            *contract_breaches(connection, measured.figures),
+            *decided,
+            *decide_drift(drift_rules, values),
+        ]
     findings, blames = mark_consequences(found)
     candidate = manifest.get("candidate")
     return Verdict(
@@ -74,7 +81,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
             "configuration": manifest.get("configuration_digest"),
         },
         reasons=tuple(findings),
-        blame=(*blames, *blame_documents(rules, catalogue, run, live)),
+        blame=(*blames, *blame_documents(losses)),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -98,9 +105,44 @@ def resolve_anchor(runs: Runs, name: str | None) -> str | None:
         raise ConfigurationError(f"gate.anchor: {error}", remedy=error.remedy) from error
 
 
-def _measured_run(
-    lake: Lake, run_id: str, baseline: str | None, catalogue: Catalogue, judged: Collection[tuple[str, str]]
-) -> Measured | None:
+@dataclass(frozen=True, slots=True)
+class _Measures:
+    """Where a run's measures are read from, and its figures."""
+
+    connection: duckdb.DuckDBPyConnection
+    figures: pa.Table
+
+    def parts(self, catalogue: Catalogue, judged: Collection[tuple[str, str]]) -> Iterator[tuple[str, str, Measured]]:
+        """Stage, measure and what was measured, measure by measure, in an order that is the same for every run."""
+        for stage, metric, samples in judged_samples(self.connection, catalogue, judged):
+            here = (pc.field("stage") == stage) & (pc.field("metric") == metric)
+            yield stage, metric, Measured(self.figures.filter(here), samples)
+
+
+def _decide(
+    rules: Sequence[Rule], catalogue: Catalogue, run: _Measures, baselines: Mapping[str, _Measures | None]
+) -> tuple[list[Finding], pl.DataFrame]:
+    """The findings of `decide` in the order of the rules, and the documents' losses against live.
+
+    One measure at a time, so that memory holds the documents' part in one and never in all that are judged.
+    """
+    judged = {(rule.stage.value, rule.metric) for rule in rules if rule.kind != "drift"}
+    parts = {name: base.parts(catalogue, judged) if base else None for name, base in baselines.items()}
+    findings: dict[str, list[Finding]] = {rule.id: [] for rule in rules}
+    losses = [NO_LOSSES]
+    for stage, metric, here in run.parts(catalogue, judged):
+        watching = [rule for rule in rules if (rule.stage, rule.metric) == (stage, metric)]
+        bases = {name: next(part)[2] if part else None for name, part in parts.items()}
+        for finding in decide(watching, catalogue, here, bases):
+            findings[finding.rule].append(finding)
+        if bases["live"] is not None:
+            losses.append(document_losses(watching, catalogue, here, bases["live"]))
+    return [finding for of_rule in findings.values() for finding in of_rule], pl.concat(losses)
+
+
+def _baseline(
+    lake: Lake, run_id: str, baseline: str | None, catalogue: Catalogue, opened: ExitStack
+) -> _Measures | None:
     if baseline is None:
         return None
     name = Runs(lake).measured_as(run_id, baseline)
@@ -109,8 +151,7 @@ def _measured_run(
             f"the records of run {baseline}, the baseline, are gone from {lake.runs}",
             remedy="restore the folder of that run, or roll back to a generation whose run is kept",
         )
-    with connect_run(lake, name) as connection:
-        return Measured(read_figures(lake, name, catalogue), judged_samples(connection, catalogue, judged))
+    return _Measures(opened.enter_context(connect_run(lake, name)), read_figures(lake, name, catalogue))
 
 
 def _digest(value: Mapping[str, Any] | list[Any]) -> str:

@@ -35,7 +35,10 @@ def bind(gold_sets: Sequence[GoldSet], documents: pa.Table, kinds: Collection[st
                 remedy="take one of the two out of its gold set",
             )
         origin[key] = gold_set.version
-        bound[key] = BoundLabel(gold.packed, gold.content_sha, named.shas[document_id] != gold.content_sha)
+        # One string for all labels of a document, and not one for each.
+        known = named.shas[document_id]
+        stale = known != gold.content_sha
+        bound[key] = BoundLabel(gold.packed, gold.content_sha if known is None or stale else known, stale)
     version = "+".join(sorted(gold_set.version for gold_set in gold_sets)) or None
     return Labels(version, bound)
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 import pyarrow as pa
 
@@ -21,35 +21,42 @@ LABELS = pa.schema(
 bytes it was made for. Whether a label is stale depends on the document's bytes and is found when the table is read."""
 
 
-def to_table(labels: Labels) -> pa.Table:
-    """Labels in the `LABELS` schema."""
-    ordered = sorted(labels.bound.items())
-    return pa.table(
-        [
-            [document_id for (document_id, _), _ in ordered],
-            [bound.content_sha for _, bound in ordered],
-            [kind for (_, kind), _ in ordered],
-            pa.array((bound.packed.canonical for _, bound in ordered), pa.string()),
-            [labels.version or ""] * len(ordered),
-        ],
-        schema=LABELS,
-    )
+_AT_ONCE = 256
+"""Labels unpacked at once: those of a whole corpus take many times what they take packed."""
 
 
-def from_table(table: pa.Table, documents: pa.Table) -> Labels:
-    """Labels from the `LABELS` schema, bound to these documents; labels of other documents are left out."""
+def to_batches(labels: Labels) -> Iterator[pa.RecordBatch]:
+    """Labels in the `LABELS` schema, in parts."""
+    keys = sorted(labels.bound)
+    for start in range(0, len(keys), _AT_ONCE):
+        part = keys[start : start + _AT_ONCE]
+        yield pa.record_batch(
+            [
+                [document_id for document_id, _ in part],
+                [labels.bound[key].content_sha for key in part],
+                [kind for _, kind in part],
+                [labels.bound[key].packed.canonical for key in part],
+                [labels.version or ""] * len(part),
+            ],
+            schema=LABELS,
+        )
+
+
+def from_batches(batches: Iterable[pa.RecordBatch], documents: pa.Table) -> Labels:
+    """Labels from parts in the `LABELS` schema, bound to these documents; labels of other documents are left out."""
     shas = dict(
         zip(documents.column("document_id").to_pylist(), documents.column("content_sha").to_pylist(), strict=True)
     )
     bound: dict[tuple[str, str], BoundLabel] = {}
     version: str | None = None
-    for batch in table.to_batches(max_chunksize=256):
+    for batch in batches:
         for row in batch.to_pylist():
             version = row["gold_version"] or None
             document_id, kind, sha = row["document_id"], row["kind"], row["content_sha"]
             if document_id in shas:
                 packed = PackedLabel.stored(kind, row["payload"])
-                bound[document_id, kind] = BoundLabel(packed, sha, shas[document_id] != sha)
+                stale = shas[document_id] != sha
+                bound[document_id, kind] = BoundLabel(packed, sha if stale else shas[document_id], stale)
     return Labels(version, bound)
 
 

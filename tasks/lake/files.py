@@ -3,7 +3,7 @@
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from schemas.documents import SCHEMA_VERSION
 from tasks.errors import RunError
 
+_ROWS_AT_ONCE = 256
 _VERSION_KEY = b"corpusgate.schema_version"
 
 
@@ -26,6 +27,19 @@ def write_table(table: pa.Table, path: Path, schema: pa.Schema) -> None:
     check_schema(table, schema, path.name)
     stamped = table.replace_schema_metadata({_VERSION_KEY: str(SCHEMA_VERSION).encode()})
     _replace(path, lambda temporary: pq.write_table(stamped, temporary, compression="zstd", compression_level=1))
+
+
+def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema) -> None:
+    """`write_table` of rows that are made part by part, of which memory never holds all."""
+
+    def write(temporary: Path) -> None:
+        stamped = schema.with_metadata({_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+        with pq.ParquetWriter(temporary, stamped, compression="zstd", compression_level=1) as writer:
+            for batch in batches:
+                check_schema(pa.Table.from_batches([batch]), schema, path.name)
+                writer.write_batch(batch.replace_schema_metadata(stamped.metadata))
+
+    _replace(path, write)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -49,12 +63,34 @@ def read_table(path: Path, schema: pa.Schema, *, document_ids: list[str] | None 
         with pq.ParquetFile(path) as file:
             table = file.read(use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
-        raise RunError(
-            f"{path} cannot be read: {type(error).__name__}",
-            remedy="the file is missing or torn; run `corpusgate doctor` to find what it held and what to re-run",
-        ) from error
+        raise _unreadable(path, error) from error
     if document_ids is not None:
         table = table.filter(pc.is_in(table.column("document_id"), pa.array(document_ids, pa.string())))
+    return _as_of_now(table, path, schema)
+
+
+def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """`read_table` part by part, so that memory never holds all.
+
+    Raises:
+        RunError: as `read_table`.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
+                yield from _as_of_now(pa.Table.from_batches([batch]), path, schema).to_batches()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> RunError:
+    return RunError(
+        f"{path} cannot be read: {type(error).__name__}",
+        remedy="the file is missing or torn; run `corpusgate doctor` to find what it held and what to re-run",
+    )
+
+
+def _as_of_now(table: pa.Table, path: Path, schema: pa.Schema) -> pa.Table:
     columns = []
     for field in schema:
         if field.name in table.column_names:

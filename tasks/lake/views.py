@@ -29,7 +29,7 @@ def connect_run(
     `quarantine`, one per stage (`fetch` … `index`), and `elements`, `chunks`, `pii_spans`, `embeddings` (one row
     each). With a `prefix`, names get it, so that two runs lie side by side in one `connection`.
     """
-    connection = connection or _connect(lake)
+    connection = connection or open_connection(lake)
     folder = lake.run(run_id)
     connection.execute(f"CREATE VIEW {prefix}documents AS {_scan([folder / 'plan.parquet'])}")
     connection.execute(f"CREATE VIEW {prefix}locations AS {_scan([folder / 'locations.parquet'])}")
@@ -63,7 +63,7 @@ def connect_stage(
 
     `locations` are the stage's rows (`LOCATIONS`), `plan` the run's documents.
     """
-    connection = _connect(lake)
+    connection = open_connection(lake)
     connection.register("documents", plan)
     connection.register("locations", locations)
     files = {lake.root / file for file in locations.column("measures_file").to_pylist() if file is not None}
@@ -72,7 +72,7 @@ def connect_stage(
     return connection
 
 
-def _connect(lake: Lake) -> duckdb.DuckDBPyConnection:
+def open_connection(lake: Lake) -> duckdb.DuckDBPyConnection:
     """Spills to the lake's cache, so that memory does not grow with the number of documents."""
     spill = str(lake.cache / "duckdb")
     return duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB", "temp_directory": spill})

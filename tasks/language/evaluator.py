@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.names import MetricStatus, Outcome, StageName
 from tasks.gold.kinds import LanguageLabel
@@ -95,12 +96,8 @@ def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
 
 def _failed(locations: pa.Table) -> list[str]:
     """Documents that this stage could not process."""
-    columns = ("document_id", "stage", "outcome")
-    return [
-        document_id
-        for document_id, stage, outcome in zip(*(locations.column(c).to_pylist() for c in columns), strict=True)
-        if stage == StageName.LANGUAGE and outcome == Outcome.QUARANTINED
-    ]
+    here = (pc.field("stage") == StageName.LANGUAGE.value) & (pc.field("outcome") == Outcome.QUARANTINED.value)
+    return list(locations.filter(here).column("document_id").to_pylist())
 
 
 def _labelled(labels: Labels, document_id: str) -> str | None:

@@ -12,6 +12,19 @@ SORT_ORDER = [
     (column, "ascending") for column in ("metric", "document_id", "unit_id", "slice_key", "slice_value", "stage_key")
 ]
 
+_GIVEN = (
+    "metric",
+    "metric_version",
+    "document_id",
+    "unit_id",
+    "slice_key",
+    "slice_value",
+    "value",
+    "numerator",
+    "denominator",
+    "status",
+)
+
 
 class MetricRows:
     """Collects the metric rows of one stage.
@@ -22,7 +35,8 @@ class MetricRows:
 
     def __init__(self, stage: StageName) -> None:
         self._stage = stage
-        self._rows: list[dict[str, Any]] = []
+        # Columns, not a dict per row: the facts of a run have several rows for each of its documents.
+        self._columns: dict[str, list[Any]] = {name: [] for name in _GIVEN}
 
     def ratio(
         self,
@@ -82,28 +96,22 @@ class MetricRows:
         version: int,
     ) -> None:
         slice_key, slice_value = slice_of or (None, None)
-        self._rows.append(
-            {
-                "stage": self._stage.value,
-                "stage_key": None,
-                "metric": metric,
-                "metric_version": version,
-                "document_id": document_id,
-                "unit_id": unit_id,
-                "slice_key": slice_key,
-                "slice_value": slice_value,
-                "value": value,
-                "numerator": numerator,
-                "denominator": denominator,
-                "status": status.value,
-                "gold_version": None,
-                "label_digest": None,
-            }
-        )
+        row = metric, version, document_id, unit_id, slice_key, slice_value, value, numerator, denominator, status.value
+        for column, item in zip(self._columns.values(), row, strict=True):
+            column.append(item)
 
     def table(self) -> pa.Table:
         """The rows, sorted, in the `MEASURES` schema."""
-        return sort_rows(pa.Table.from_pylist(self._rows, schema=MEASURES))
+        count = len(self._columns["metric"])
+        columns = []
+        for field in MEASURES:
+            if field.name == "stage":
+                columns.append(pa.repeat(self._stage.value, count).dictionary_encode())
+            elif field.name in self._columns:
+                columns.append(pa.array(self._columns[field.name], field.type))
+            else:
+                columns.append(pa.nulls(count, field.type))
+        return sort_rows(pa.Table.from_arrays(columns, schema=MEASURES))
 
 
 def sort_rows(table: pa.Table) -> pa.Table:

@@ -64,7 +64,7 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
     """
     runs = Runs(lake)
     manifest = runs.manifest(run_id)
-    with connect(lake, run_id, catalogue) as connection:
+    with connect(lake, run_id, catalogue, sparing=True) as connection:
         verdict = read_verdict(lake, run_id)
         figures = _figures(connection)
         live = manifest.get("baseline_run")
@@ -166,11 +166,14 @@ def _worst(
     connection: duckdb.DuckDBPyConnection, catalogue: Catalogue
 ) -> Iterable[tuple[Metric, tuple[dict[str, Any], ...]]]:
     grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in run_query(connection, "worst_documents", {"per_measure": 3}).to_pylist():
-        unit = catalogue.get(row["stage"], row["metric"]).unit
-        grouped.setdefault((row["stage"], row["metric"]), []).append(row | {"shown": shown_value(row["value"], unit)})
-    for (stage, metric), rows in grouped.items():
-        yield catalogue.get(stage, metric), tuple(rows)
+    # Stage by stage: the query weighs every document in every measure that it is asked for.
+    for stage in StageName:
+        for row in run_query(connection, "worst_documents", {"per_measure": 3, "stage": stage.value}).to_pylist():
+            place = row["stage"], row["metric"]
+            row["shown"] = shown_value(row["value"], catalogue.get(*place).unit)
+            grouped.setdefault(place, []).append(row)
+    for place, rows in grouped.items():
+        yield catalogue.get(*place), tuple(rows)
 
 
 def _facts(

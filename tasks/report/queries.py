@@ -17,7 +17,7 @@ from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
-from tasks.lake.views import confine, connect_run
+from tasks.lake.views import confine, connect_run, open_connection
 
 _PARAMETER = re.compile(r"--   (?P<name>\w+)(?P<optional> =(?P<default>[^:]*))?: (?P<meaning>.+)")
 
@@ -54,7 +54,9 @@ def available() -> Mapping[str, NamedQuery]:
     return found
 
 
-def connect(lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = True) -> duckdb.DuckDBPyConnection:
+def connect(
+    lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = True, sparing: bool = False
+) -> duckdb.DuckDBPyConnection:
     """The views of a run (`tasks.lake.views`) and beside them what reading a run needs.
 
     `stages` and the macro `stage_order(stage)`: the order in which documents pass them; `catalogue`: one row per
@@ -62,11 +64,12 @@ def connect(lake: Lake, run_id: str, catalogue: Catalogue, *, figures: bool = Tr
     `paths`: a document's path as the pii stage left it, else as the source has it (a document that never came so far
     must be found to be mended); `quarantine_history`: all quarantine rows of the lake, since a failure that an earlier
     run met is not met again. Files outside the lake cannot be read through it.
+    A `sparing` connection takes as little memory as those of a run, for work at its end.
 
     Raises:
         ConfigurationError: the run did not come far enough to be read.
     """
-    connection = duckdb.connect(":memory:", config={"memory_limit": "1GB"})
+    connection = open_connection(lake) if sparing else duckdb.connect(":memory:", config={"memory_limit": "1GB"})
     _add_run(connection, lake, run_id, "", catalogue, figures=figures)
     connection.execute(_PATHS)
     _add_vocabulary(connection, lake, catalogue)

@@ -23,6 +23,8 @@ from tasks.run.registry import STAGES
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
 from tasks.stage import CorpusEvidence, IndexView
 
+_OUTCOME = ["document_id", "stage", "stage_key", "outcome"]
+
 
 def write_facts(
     context: RunContext,
@@ -38,13 +40,12 @@ def write_facts(
 ) -> Path:
     """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder."""
     stage = STAGES[name]
-    locations = all_locations(batches)
-    here = locations.filter(pc.field("stage") == name.value)
+    here, outcomes = stage_locations(batches, name), _outcomes(batches)
     parts = [_passage(context, name, plan, here)]
     if stage.facts is not None:
         evidence = CorpusEvidence(
             documents=plan,
-            locations=locations,
+            locations=outcomes,
             outputs=lambda wanted: stage_outputs(context, wanted, batches),
             labels=labels,
             index=index,
@@ -55,7 +56,7 @@ def write_facts(
         parts.append(stage.facts(evidence, context.settings(name)))
     # The stage's own word on a document's measure comes first: none is counted twice.
     said = {pair for part in parts for pair in _measured(part)}
-    dropped = set(ids_of(locations.filter(pc.field("outcome") == Outcome.DROPPED.value)))
+    dropped = set(ids_of(outcomes.filter(pc.field("outcome") == Outcome.DROPPED.value)))
     unsaid = _without_output(context, name, batches, here, dropped, plan, labels, catalogue)
     parts.append(unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_())))
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
@@ -94,6 +95,18 @@ def stage_locations(batches: Sequence[BatchRef], stage: StageName) -> pa.Table:
         if stage in batch.locations
     ]
     return pa.concat_tables(tables) if tables else LOCATIONS.empty_table()
+
+
+def _outcomes(batches: Sequence[BatchRef]) -> pa.Table:
+    """What became of each document at each stage: the part of `all_locations` that facts are made from."""
+    stages = dict.fromkeys(stage for batch in batches for stage in batch.locations)
+    tables = [
+        batch.read_locations(stage).select(_OUTCOME)
+        for stage in stages
+        for batch in batches
+        if stage in batch.locations
+    ]
+    return pa.concat_tables(tables) if tables else LOCATIONS.empty_table().select(_OUTCOME)
 
 
 def _passage(context: RunContext, name: StageName, plan: pa.Table, here: pa.Table) -> pa.Table:

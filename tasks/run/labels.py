@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 from tasks.gold.binding import bind, unbound
 from tasks.gold.gold_set import GoldSet, read_gold_set
 from tasks.gold.labels import NO_LABELS, Labels
-from tasks.gold.table import LABELS, from_table, to_table
-from tasks.lake.files import read_table, write_table
+from tasks.gold.table import LABELS, from_batches, to_batches
+from tasks.lake.files import read_batches, write_batches
 from tasks.lake.layout import Lake
 
 
@@ -44,11 +44,10 @@ def bind_labels(
         "gold_digest": None,
     }
     if labels.bound:
-        table = to_table(labels)
-        digest = _digest(table)
+        digest = _digest(to_batches(labels))
         path = lake.gold / f"{digest}.parquet"
         if not path.exists():
-            write_table(table, path, LABELS)
+            write_batches(to_batches(labels), path, LABELS)
         facts["gold_digest"] = digest
     return labels, facts
 
@@ -57,7 +56,7 @@ def stored_labels(lake: Lake, digest: str | None, plan: pa.Table) -> Labels:
     """The labels that a run used, from the lake; staleness follows from the bytes that run saw."""
     if digest is None:
         return NO_LABELS
-    return from_table(read_table(lake.gold / f"{digest}.parquet", LABELS), plan)
+    return from_batches(read_batches(lake.gold / f"{digest}.parquet", LABELS), plan)
 
 
 def _source(gold_sets: Sequence[GoldSet]) -> str:
@@ -65,9 +64,9 @@ def _source(gold_sets: Sequence[GoldSet]) -> str:
     return hashlib.sha256(json.dumps(manifests).encode()).hexdigest()[:32]
 
 
-def _digest(table: pa.Table) -> str:
-    """SHA-256 over the rows, column by column and value by value."""
+def _digest(batches: Iterable[pa.RecordBatch]) -> str:
+    """SHA-256 over the rows, part by part, column by column and value by value."""
     sha = hashlib.sha256()
-    for batch in table.to_batches(max_chunksize=256):
+    for batch in batches:
         sha.update(json.dumps(batch.to_pydict(), ensure_ascii=False, sort_keys=True).encode())
     return sha.hexdigest()[:32]

@@ -20,7 +20,7 @@ from tasks.run.keys import measures_key
 from tasks.run.registry import STAGES
 from tasks.stage import Batch, Cost, Evidence, select
 
-_FLUSH_ROWS = 40_000
+_FLUSH_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,7 @@ def measured(catalogue: Catalogue) -> Callable[..., Measured]:
             connection.register("documents", _documents(classes, shas or {}))
             connection.register("measures", measures)
             judged = [(metric.stage, metric.id) for metric in catalogue.metrics]
-            return Measured(run_figures(connection, catalogue), judged_samples(connection, catalogue, judged))
+            samples = [part for _, _, part in judged_samples(connection, catalogue, judged)]
+            return Measured(run_figures(connection, catalogue), pa.concat_tables(samples))
 
     return make

@@ -9,7 +9,7 @@ import pytest
 from schemas.names import VerdictStatus
 from schemas.verdict import Finding, FindingOutcome
 from tasks.figures.catalogue import Catalogue
-from tasks.gate.blame import blame_documents, mark_consequences
+from tasks.gate.blame import blame_documents, document_losses, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.settings import Rule
 
@@ -126,7 +126,7 @@ def test_documents_are_blamed_on_the_first_stage_at_which_they_lost(catalogue: C
     ]
     live = measured({"quality": {"x": [0.9, 0.9, 0.9]}, "later_quality": {"x": [0.8, 0.8, 0.8]}})
     run = measured({"quality": {"x": [0.5, 0.89, 0.9]}, "later_quality": {"x": [0.1, 0.5, 0.8]}})
-    blames = blame_documents(rules, catalogue, run, live)
+    blames = blame_documents(document_losses(rules, catalogue, run, live))
     assert [(b.document_id, b.stage, b.consequences) for b in blames] == [
         ("x-0", "parse", ("chunk",)),
         ("x-1", "chunk", ()),

@@ -43,7 +43,7 @@ def status(**documents: list[str]) -> VerdictStatus:
     with duckdb.connect(":memory:") as connection:
         connection.register("documents", plan)
         connection.register("measures", facts(evidence, FetchSettings()))
-        samples = judged_samples(connection, load_catalogue(), [("fetch", "live_kept")])
+        ((_, _, samples),) = judged_samples(connection, load_catalogue(), [("fetch", "live_kept")])
         run = Measured(run_figures(connection, load_catalogue()), samples)
     return status_of(decide(RULES, load_catalogue(), run, {"live": None}))
 

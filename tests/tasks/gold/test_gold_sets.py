@@ -12,8 +12,9 @@ from tasks.errors import ConfigurationError
 from tasks.gold.binding import bind, unbound
 from tasks.gold.gold_set import GoldSet, read_gold_set
 from tasks.gold.kinds import LanguageLabel, TextLabel
-from tasks.gold.table import LABELS, from_table, label_digest, to_table
+from tasks.gold.table import LABELS, from_batches, label_digest, to_batches
 from tasks.gold.writing import seal_gold_set, write_gold_set
+from tasks.lake.files import read_batches, read_table, write_batches
 
 OLD, NEW = "a" * 64, "b" * 64
 
@@ -163,12 +164,24 @@ def test_labels_survive_the_lake_and_go_stale_there(tmp_path: Path) -> None:
     gold = written(tmp_path, {"text": [text_row("web:a")]})
     table = documents({"document_id": "1", "uri": "a", "content_sha": OLD})
     labels = bind([gold], table)
-    frozen = to_table(labels)
-    assert frozen.schema == LABELS
-    assert from_table(frozen, table) == labels
+    frozen = list(to_batches(labels))
+    assert [part.schema for part in frozen] == [LABELS]
+    assert from_batches(frozen, table) == labels
     changed = documents({"document_id": "1", "uri": "a", "content_sha": NEW})
-    assert from_table(frozen, changed).is_stale("1", "text")
-    assert from_table(frozen, documents()).bound == {}
+    assert from_batches(frozen, changed).is_stale("1", "text")
+    assert from_batches(frozen, documents()).bound == {}
+
+
+def test_labels_of_many_documents_survive_the_lake_part_by_part(tmp_path: Path) -> None:
+    names = [f"{number:04d}" for number in range(700)]
+    gold = written(tmp_path / "gold", {"text": [text_row(f"web:{name}", text=f"text {name}") for name in names]})
+    table = documents(*({"document_id": name, "uri": name, "content_sha": OLD} for name in names))
+    labels = bind([gold], table)
+    assert max(part.num_rows for part in to_batches(labels)) < len(names)
+    path = tmp_path / "labels.parquet"
+    write_batches(to_batches(labels), path, LABELS)
+    assert read_table(path, LABELS) == pa.Table.from_batches(to_batches(labels))
+    assert from_batches(read_batches(path, LABELS), table) == labels
 
 
 def test_the_digest_follows_label_bytes_and_staleness_only(tmp_path: Path) -> None:
