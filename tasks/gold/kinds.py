@@ -129,9 +129,14 @@ class PairLabel(Label):
 
 
 class PairsLabel(Label):
-    """The labelled pairs of a document."""
+    """The labelled pairs of a document.
+
+    `complete` says that no other document is a duplicate of it but those that follow from pairs: it and another complete
+    one that are merged nevertheless are a false merge.
+    """
 
     pairs: tuple[PairLabel, ...]
+    complete: bool = False
 
 
 class PiiSpanLabel(Label):

@@ -72,11 +72,32 @@ FORMATS: tuple[GoldFormat, ...] = (
         "as the data set's publisher says",
     ),
     GoldFormat(
+        "near-duplicates",
+        "`<name>.train` (an id and a text per line) and `<name>.truth` (two ids per line)",
+        "texts with `pairs`, complete",
+        "Articles with the pairs of them that are near duplicates; all pairs are named.",
+        "MIT (pairs); the articles are third parties'",
+    ),
+    GoldFormat(
         "olmocr-bench",
         "`*.jsonl` with assertions, and `pdfs/`",
         "the PDFs with `page_assertions`",
         "Unit tests of single pages: text present or absent, order, tables, formulas.",
         "Apache-2.0 (assertions, as published with the code); the pages are third parties'",
+    ),
+    GoldFormat(
+        "presidio-research",
+        "`*.json`: arrays of samples with `full_text` and `spans`",
+        "texts with `pii`",
+        "Synthetic sentences with the personal data in them.",
+        "MIT",
+    ),
+    GoldFormat(
+        "pubtabnet",
+        "`*.jsonl` of PubTabNet 2, the images beside it or in the folder of their split",
+        "images of tables with `tables`",
+        "Images of tables from articles of PubMed Central, with their HTML.",
+        "CDLA-Permissive-1.0 (annotations); the images are third parties'",
     ),
     GoldFormat(
         "re-docred",
@@ -87,8 +108,8 @@ FORMATS: tuple[GoldFormat, ...] = (
     ),
     GoldFormat(
         "sroie",
-        "`img/<id>.jpg` and `box/<id>.csv` (eight coordinates and the text)",
-        "images of receipts with `text`",
+        "`img/<id>.jpg` and `box/<id>.csv` (eight coordinates and the text); `key/<id>.json`, if any",
+        "images of receipts with `text`, and `page_assertions`: the key fields stand there",
         "Text of scanned receipts, transcribed in capitals; lines in rows from the top.",
         "MIT (as redistributed); the licence of the scans is not stated",
     ),

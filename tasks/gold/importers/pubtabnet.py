@@ -1,0 +1,65 @@
+"""PubTabNet 2 (IBM, annotations CDLA-Permissive-1.0): images of tables, and each table as tokens of HTML.
+
+A row has the structure as tokens (`<td`, ` colspan="2"`, `>`, `</td>`) and the cells' contents as tokens of a character
+or a tag each; the n-th cell stands in the n-th `<td>`. Boxes of cells are in pixels and have no place in a label.
+"""
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
+from tasks.gold.importers.rows import json_lines
+
+_SPLITS = ("train", "val", "test")
+
+
+def read(folder: Path) -> DataSet:
+    """Images with tables labels (one table each, page 1), of every `*.jsonl` of the folder.
+
+    An image lies beside the file, or in the folder of its split.
+    """
+    documents: dict[str, MadeDocument] = {}
+    bad: list[BadRow] = []
+    skipped: list[str] = []
+    for path in sorted(folder.glob("*.jsonl")):
+        for line, record in json_lines(path, bad):
+            html = table_html(record)
+            name = record.get("filename")
+            if html is None or not isinstance(name, str) or not name or "/" in name or "\\" in name:
+                bad.append(BadRow(path.name, line, "is no image with as many cells as its table has"))
+                continue
+            places = [name, f"{split}/{name}"] if (split := record.get("split")) in _SPLITS else [name]
+            place = next((place for place in places if (folder / place).is_file()), None)
+            if place is None:
+                skipped.append(f"{path.name}:{line}: its image is missing")
+            elif place in documents:
+                bad.append(BadRow(path.name, line, "labels an image a second time"))
+            else:
+                label = {"tables": [{"page": 1, "html": html}]}
+                documents[place] = MadeDocument(place, folder / place, {"tables": label})
+    return DataSet(tuple(documents.values()), tuple(bad), tuple(skipped))
+
+
+def table_html(record: dict[str, Any]) -> str | None:
+    """The table of a row; null where the row holds none.
+
+    >>> structure = {"tokens": ["<tr>", "<td", ' colspan="2"', ">", "</td>", "<td>", "</td>", "</tr>"]}
+    >>> table_html({"html": {"structure": structure, "cells": [{"tokens": ["<b>", "a", "<", "</b>"]}, {"tokens": []}]}})
+    '<table><tr><td colspan="2"><b>a&lt;</b></td><td></td></tr></table>'
+    """
+    try:
+        structure = [str(token) for token in record["html"]["structure"]["tokens"]]
+        cells = ["".join(map(_text, cell["tokens"])) for cell in record["html"]["cells"]]
+    except (KeyError, TypeError):
+        return None
+    if structure.count("</td>") != len(cells):
+        return None
+    contents = iter(cells)
+    made = [f"{next(contents)}</td>" if token == "</td>" else token for token in structure]
+    return f"<table>{''.join(made)}</table>"
+
+
+def _text(token: str) -> str:
+    """A character, escaped, or a tag as it is."""
+    return escape(token, quote=False) if len(token) == 1 else token
