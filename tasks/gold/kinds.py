@@ -131,8 +131,8 @@ class PairLabel(Label):
 class PairsLabel(Label):
     """The labelled pairs of a document.
 
-    `complete` says that no other document is a duplicate of it but those that follow from pairs: it and another complete
-    one that are merged nevertheless are a false merge.
+    `complete`: no other document is a duplicate of it but those that follow from pairs, so that a merge with another
+    document of which all pairs are named is a false one.
     """
 
     pairs: tuple[PairLabel, ...]
@@ -196,16 +196,21 @@ class EntitiesLabel(Label):
 
 
 class QuestionLabel(Label):
-    """A question whose evidence lies in this document."""
+    """A question that this document answers.
+
+    A question that several documents answer stands in the label of each, with the same id and words. `relevance` is the
+    grade of this document for it: 1 where judgements are yes or no, more where some documents answer better.
+    """
 
     question_id: str
     question: str
     section_path: tuple[str, ...] = ()
     evidence: tuple[Quote, ...] = ()
+    relevance: int = Field(default=1, ge=1)
 
 
 class QuestionsLabel(Label):
-    """The questions of a document."""
+    """The questions that a document answers."""
 
     questions: tuple[QuestionLabel, ...]
 

@@ -30,6 +30,13 @@ FORMATS: tuple[GoldFormat, ...] = (
         "MIT (labels); the pages are third parties'",
     ),
     GoldFormat(
+        "beir",
+        "`corpus.jsonl`, `queries.jsonl` and `qrels/test.tsv` (or `dev`, or `train`)",
+        "texts with `questions` by document and grade, without quotes",
+        "Questions with the documents that answer them.",
+        "as the data set's publisher says",
+    ),
+    GoldFormat(
         "chroma-chunking-eval",
         "`questions_df.csv` and `corpora/<id>.md`",
         "texts with `questions`: the passages that answer each",
@@ -112,6 +119,13 @@ FORMATS: tuple[GoldFormat, ...] = (
         "images of receipts with `text`, and `page_assertions`: the key fields stand there",
         "Text of scanned receipts, transcribed in capitals; lines in rows from the top.",
         "MIT (as redistributed); the licence of the scans is not stated",
+    ),
+    GoldFormat(
+        "trec-qrels",
+        "one `*qrels*` (four columns), one `*topics*` (id, tab, question), and `*corpus*.jsonl`",
+        "texts with `questions` by document and grade, without quotes",
+        "Questions with the documents that answer them.",
+        "as the data set's publisher says",
     ),
     GoldFormat(
         "webmainbench",

@@ -12,6 +12,7 @@ from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
 from tasks.gold.importers.rows import json_lines
 
 _SPLITS = ("train", "val", "test")
+_END = "</td>"
 
 
 def read(folder: Path) -> DataSet:
@@ -53,10 +54,10 @@ def table_html(record: dict[str, Any]) -> str | None:
         cells = ["".join(map(_text, cell["tokens"])) for cell in record["html"]["cells"]]
     except (KeyError, TypeError):
         return None
-    if structure.count("</td>") != len(cells):
+    if structure.count(_END) != len(cells):
         return None
     contents = iter(cells)
-    made = [f"{next(contents)}</td>" if token == "</td>" else token for token in structure]
+    made = [f"{next(contents)}{_END}" if part == _END else part for part in structure]
     return f"<table>{''.join(made)}</table>"
 
 

@@ -23,6 +23,7 @@ from tasks.gold.importers import (
     olmocr_bench,
     presidio_research,
     pubtabnet,
+    relevance,
     sroie,
     webmainbench,
 )
@@ -34,6 +35,7 @@ from tasks.gold.writing import write_gold_set
 READERS: Mapping[str, Callable[[Path], DataSet]] = MappingProxyType(
     {
         "article-extraction-benchmark": article_extraction.read,
+        "beir": relevance.read_beir,
         "chroma-chunking-eval": chroma_chunking.read,
         "conll": conll.read,
         "grobid-header": grobid_header.read,
@@ -46,6 +48,7 @@ READERS: Mapping[str, Callable[[Path], DataSet]] = MappingProxyType(
         "pubtabnet": pubtabnet.read,
         "re-docred": docred.read,
         "sroie": sroie.read,
+        "trec-qrels": relevance.read_trec,
         "webmainbench": webmainbench.read,
     }
 )
