@@ -102,7 +102,7 @@ FORMATS: tuple[GoldFormat, ...] = (
     GoldFormat(
         "pubtabnet",
         "`*.jsonl` of PubTabNet 2, the images beside it or in the folder of their split",
-        "images of tables with `tables`",
+        "images of tables with `tables` and `text`, a row a line",
         "Images of tables from articles of PubMed Central, with their HTML.",
         "CDLA-Permissive-1.0 (annotations); the images are third parties'",
     ),

@@ -1,7 +1,8 @@
 """PubTabNet 2 (IBM, annotations CDLA-Permissive-1.0): images of tables, and each table as tokens of HTML.
 
 A row has the structure as tokens (`<td`, ` colspan="2"`, `>`, `</td>`) and the cells' contents as tokens of a character
-or a tag each; the n-th cell stands in the n-th `<td>`. Boxes of cells are in pixels and have no place in a label.
+or a tag each; the n-th cell stands in the n-th `<td>`. Boxes of cells are in pixels and have no place in a label. The
+reference text of an image is its table's, a row a line, so that a reader of text without tables can be measured too.
 """
 
 from html import escape
@@ -10,13 +11,14 @@ from typing import Any
 
 from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
 from tasks.gold.importers.rows import json_lines
+from tasks.metrics.table_cells import table_cells
 
 _SPLITS = ("train", "val", "test")
 _END = "</td>"
 
 
 def read(folder: Path) -> DataSet:
-    """Images with tables labels (one table each, page 1), of every `*.jsonl` of the folder.
+    """Images with tables labels (one table each, page 1) and text labels, of every `*.jsonl` of the folder.
 
     An image lies beside the file, or in the folder of its split.
     """
@@ -37,8 +39,8 @@ def read(folder: Path) -> DataSet:
             elif place in documents:
                 bad.append(BadRow(path.name, line, "labels an image a second time"))
             else:
-                label = {"tables": [{"page": 1, "html": html}]}
-                documents[place] = MadeDocument(place, folder / place, {"tables": label})
+                labels = {"tables": {"tables": [{"page": 1, "html": html}]}, "text": {"text": _text_of(html)}}
+                documents[place] = MadeDocument(place, folder / place, labels)
     return DataSet(tuple(documents.values()), tuple(bad), tuple(skipped))
 
 
@@ -59,6 +61,13 @@ def table_html(record: dict[str, Any]) -> str | None:
     contents = iter(cells)
     made = [f"{next(contents)}{_END}" if part == _END else part for part in structure]
     return f"<table>{''.join(made)}</table>"
+
+
+def _text_of(html: str) -> str:
+    rows: dict[int, list[str]] = {}
+    for cell in sorted(table_cells(html), key=lambda cell: (cell.row, cell.column)):
+        rows.setdefault(cell.row, []).append(cell.text)
+    return "\n".join(" ".join(" ".join(cells).split()) for cells in rows.values())
 
 
 def _text(token: str) -> str:

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import read_gold_set
 from tasks.gold.importers.registry import import_gold
-from tasks.gold.kinds import PairsLabel, PiiLabel, TablesLabel
+from tasks.gold.kinds import PairsLabel, PiiLabel, TablesLabel, TextLabel
 from tasks.metrics.table_cells import table_cells
 from tests.tasks.gold.test_text_importers import labels_of
 
@@ -19,7 +19,7 @@ from tests.tasks.gold.test_text_importers import labels_of
 def test_pubtabnet_tables_have_the_published_cells(shared_data: Path, tmp_path: Path) -> None:
     source = shared_data / "tables/pubtabnet-examples"
     summary = import_gold("pubtabnet", source, tmp_path)
-    labels = labels_of(summary)
+    labels = labels_of(summary, "tables")
     assert (len(labels), summary.skipped, dict(summary.bad_rows)) == (20, (), {})
     html = {}
     for name, gold in labels.items():
@@ -33,6 +33,9 @@ def test_pubtabnet_tables_have_the_published_cells(shared_data: Path, tmp_path: 
     cells = {(cell.row, cell.column): cell.text.strip() for cell in table_cells(html["PMC4840965_004_00.png"])}
     assert [cells[0, i] for i in range(4)] == ["Variable", "Hazard ratio", "95 % CI", "p value*"]
     assert (cells[2, 0], cells[3, 1], cells[3, 2]) == ("≤69", "0.839", "0.310–2.268")
+    reference = labels_of(summary, "text")["PMC4840965_004_00.png"].label
+    assert isinstance(reference, TextLabel)
+    assert reference.text.startswith("Variable Hazard ratio 95 % CI p value*\nAge (median) 0.716\n≤69 1.000\n")
     # Against another reader of HTML: the text of the n-th cell is that of its tokens.
     for line in (source / "PubTabNet_Examples.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
@@ -64,7 +67,7 @@ def test_rows_of_pubtabnet_that_are_no_table_are_refused(tmp_path: Path) -> None
         "t.jsonl:6: is no image with as many cells as its table has",
     ]
     summary = import_gold("pubtabnet", data, tmp_path / "out", allow_bad_rows=True)
-    assert sorted(labels_of(summary)) == ["b.png", "val/a.png"]
+    assert sorted(labels_of(summary, "tables")) == ["b.png", "val/a.png"]
     assert summary.skipped == ("t.jsonl:3: its image is missing", "t.jsonl:7: its image is missing")
 
 

@@ -15,10 +15,12 @@ from tasks.gold.importers.summary import ImportSummary
 from tasks.gold.kinds import ContentLabel, EntitiesLabel, LanguageLabel, MetadataLabel
 
 
-def labels_of(summary: ImportSummary) -> dict[str, GoldLabel]:
-    """Labels by path below the corpus folder, each checked against the bytes it is bound to."""
+def labels_of(summary: ImportSummary, kind: str | None = None) -> dict[str, GoldLabel]:
+    """Labels (of one kind) by path below the corpus folder, each checked against the bytes it is bound to."""
     found = {}
     for gold in read_gold_set(summary.gold).labels:
+        if kind not in (None, gold.kind):
+            continue
         path = (gold.document or "").removeprefix(f"{summary.source}:")
         assert hashlib.sha256((summary.corpus / path).read_bytes()).hexdigest() == gold.content_sha
         found[path] = gold
