@@ -1,8 +1,9 @@
 """PubTabNet 2 (IBM, annotations CDLA-Permissive-1.0): images of tables, and each table as tokens of HTML.
 
 A row has the structure as tokens (`<td`, ` colspan="2"`, `>`, `</td>`) and the cells' contents as tokens of a character
-or a tag each; the n-th cell stands in the n-th `<td>`. Boxes of cells are in pixels and have no place in a label. The
-reference text of an image is its table's, a row a line, so that a reader of text without tables can be measured too.
+or a tag each; the n-th cell stands in the n-th `<td>`. Boxes of cells are in pixels and have no place in a label. Heads
+and bodies of tables and type faces in cells are left out, as tables of parsed documents have none either. The reference
+text of an image is its table's, a row a line, so that a reader of text without tables can be measured too.
 """
 
 from html import escape
@@ -14,6 +15,7 @@ from tasks.gold.importers.rows import json_lines
 from tasks.metrics.table_cells import table_cells
 
 _SPLITS = ("train", "val", "test")
+_PARTS = ("<thead>", "</thead>", "<tbody>", "</tbody>")
 _END = "</td>"
 
 
@@ -39,7 +41,10 @@ def read(folder: Path) -> DataSet:
             elif place in documents:
                 bad.append(BadRow(path.name, line, "labels an image a second time"))
             else:
-                labels = {"tables": {"tables": [{"page": 1, "html": html}]}, "text": {"text": _text_of(html)}}
+                labels: dict[str, dict[str, Any]] = {
+                    "tables": {"tables": [{"page": 1, "html": html}]},
+                    "text": {"text": _text_of(html)},
+                }
                 documents[place] = MadeDocument(place, folder / place, labels)
     return DataSet(tuple(documents.values()), tuple(bad), tuple(skipped))
 
@@ -47,12 +52,13 @@ def read(folder: Path) -> DataSet:
 def table_html(record: dict[str, Any]) -> str | None:
     """The table of a row; null where the row holds none.
 
-    >>> structure = {"tokens": ["<tr>", "<td", ' colspan="2"', ">", "</td>", "<td>", "</td>", "</tr>"]}
-    >>> table_html({"html": {"structure": structure, "cells": [{"tokens": ["<b>", "a", "<", "</b>"]}, {"tokens": []}]}})
-    '<table><tr><td colspan="2"><b>a&lt;</b></td><td></td></tr></table>'
+    >>> structure = ["<thead>", "<tr>", "<td", ' colspan="2"', ">", "</td>", "<td>", "</td>", "</tr>", "</thead>"]
+    >>> cells = [{"tokens": ["<b>", "a", "<", "</b>"]}, {"tokens": []}]
+    >>> table_html({"html": {"structure": {"tokens": structure}, "cells": cells}})
+    '<table><tr><td colspan="2">a&lt;</td><td></td></tr></table>'
     """
     try:
-        structure = [str(token) for token in record["html"]["structure"]["tokens"]]
+        structure = [str(part) for part in record["html"]["structure"]["tokens"] if part not in _PARTS]
         cells = ["".join(map(_text, cell["tokens"])) for cell in record["html"]["cells"]]
     except (KeyError, TypeError):
         return None
@@ -71,5 +77,5 @@ def _text_of(html: str) -> str:
 
 
 def _text(token: str) -> str:
-    """A character, escaped, or a tag as it is."""
-    return escape(token, quote=False) if len(token) == 1 else token
+    """A character, escaped; nothing for a tag."""
+    return "" if len(token) > 1 and token.startswith("<") else escape(token, quote=False)
