@@ -18,6 +18,7 @@ from schemas.names import StageName
 from tasks.figures.catalogue import Metric, load_catalogue
 from tasks.gate.rules import default_rules
 from tasks.gate.settings import Rule
+from tasks.gold.importers.formats import FORMATS
 from tasks.gold.kinds import LABEL_KINDS
 from tasks.report.queries import available
 from tasks.run.configuration import Configuration
@@ -94,6 +95,12 @@ def label_kinds() -> str:
     return _table(("file", "a label says", "its keys", "scored at"), rows)
 
 
+def gold_formats() -> str:
+    """The formats of labels that can be imported."""
+    rows = [(f"`{form.name}`", form.expects, form.gives) for form in FORMATS]
+    return _table(("format", "what its folder must hold", "documents and kinds of label"), rows)
+
+
 def queries() -> str:
     """The named queries with their parameters."""
     rows = [
@@ -142,6 +149,7 @@ PARTS: Mapping[tuple[str, str], Callable[[], str]] = MappingProxyType(
         ("README.md", "graph"): graph,
         ("docs/commands.md", "commands"): commands,
         ("docs/gate.md", "rules"): rules,
+        ("docs/labels.md", "formats"): gold_formats,
         ("docs/labels.md", "kinds"): label_kinds,
         ("docs/looking-into-a-document.md", "queries"): queries,
         ("docs/measures.md", "measures"): measures,

@@ -9,24 +9,14 @@ import typer
 from rich.console import Console
 
 from tasks.errors import ConfigurationError
+from tasks.gold.importers.formats import FORMATS
 
 if TYPE_CHECKING:
     from tasks.gold.gold_set import GoldManifest
 
-IMPORTED = (
-    "article-extraction-benchmark",
-    "chroma-chunking-eval",
-    "conll",
-    "grobid-header",
-    "htmldate-eval",
-    "icdar2013",
-    "languages",
-    "olmocr-bench",
-    "re-docred",
-    "sroie",
-    "webmainbench",
-)
-"""Formats of labels; named here so that `--help` need not load their importers (a test compares)."""
+BadRowsOption = Annotated[
+    bool, typer.Option("--allow-bad-rows", help="Leave bad rows out instead of refusing; the manifest counts them.")
+]
 
 gold = typer.Typer(no_args_is_help=True, help="Label sets: import them from public formats, seal your own, check them.")
 
@@ -77,11 +67,16 @@ def schema() -> None:
 
 @gold.command("import")
 def import_labels(
-    data_format: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(IMPORTED)}.")],
+    data_format: Annotated[
+        str, typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(form.name for form in FORMATS)}.")
+    ],
     source: Annotated[Path, typer.Argument(help="The folder of the data set.")],
-    target: Annotated[Path, typer.Argument(help="The folder to write the gold set (and pages, if any) to.")],
+    target: Annotated[Path, typer.Argument(help="The folder to write `corpus/` and `gold/` to.")],
+    allow_bad_rows: BadRowsOption = False,
 ) -> None:
-    """Turns a public labelled data set into a gold set.
+    """Turns a public labelled data set into a gold set, with a corpus that it speaks of.
+
+    What each format expects and gives: corpusgate gold formats. A file with bad rows is refused, and they are named.
 
     Examples:
 
@@ -91,8 +86,22 @@ def import_labels(
     """
     from tasks.gold.importers.registry import import_gold
 
-    summary = import_gold(data_format, source, target)
+    summary = import_gold(data_format, source, target, allow_bad_rows=allow_bad_rows)
     Console(soft_wrap=True).print(str(summary), highlight=False, markup=False)
+
+
+@gold.command("formats")
+def list_formats() -> None:
+    """Lists the formats that can be imported: what each expects in its folder, and what it gives.
+
+    Examples:
+
+        corpusgate gold formats
+    """
+    console = Console(soft_wrap=True)
+    for form in FORMATS:
+        text = f"{form.name}\n  expects: {form.expects}\n  gives: {form.gives}".replace("`", "")
+        console.print(text, highlight=False, markup=False)
 
 
 @gold.command("seal")
@@ -100,8 +109,9 @@ def seal_labels(
     folder: Annotated[Path, typer.Argument(help="The folder with the label files (text.jsonl, tables.jsonl, …).")],
     name: Annotated[str | None, typer.Option(help="Name of the set; needed for its first manifest.")] = None,
     version: Annotated[str | None, typer.Option(help="Version; a new one whenever labels changed.")] = None,
+    allow_bad_rows: BadRowsOption = False,
 ) -> None:
-    """Checks the rows of label files and writes the manifest that makes them a gold set.
+    """Checks the rows of label files and writes the manifest that makes them a gold set. The files stay as they are.
 
     Examples:
 
@@ -111,7 +121,7 @@ def seal_labels(
     """
     from tasks.gold.writing import seal_gold_set
 
-    manifest = seal_gold_set(folder, name, version)
+    manifest = seal_gold_set(folder, name, version, allow_bad_rows=allow_bad_rows)
     _say(manifest)
 
 
@@ -131,6 +141,8 @@ def check_labels(folder: Annotated[Path, typer.Argument(help="The folder of the 
 def _say(manifest: "GoldManifest") -> None:
     console = Console(soft_wrap=True)
     labels = sum(file.items for file in manifest.files.values())
-    console.print(f"{manifest.name}@{manifest.version}: {labels} labels", highlight=False, markup=False)
+    lines = [f"{manifest.name}@{manifest.version}: {labels} labels"]
     for name, file in sorted(manifest.files.items()):
-        console.print(f"  {name}: {file.items}", highlight=False, markup=False)
+        lines.append(f"  {name}: {file.items}" + (f", left out: {file.bad_rows} bad rows" if file.bad_rows else ""))
+    lines += [f"  left out in the import: {count} bad rows of {name}" for name, count in manifest.left_out.items()]
+    console.print("\n".join(lines), highlight=False, markup=False)

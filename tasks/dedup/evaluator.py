@@ -53,19 +53,23 @@ def _pairs(rows: MetricRows, evidence: CorpusEvidence, clusters: dict[str, str])
     """Figures of labelled pairs: one row per pair and metric, whose sums give the headline.
 
     A pair of which a document failed in this stage was not merged: missing, and scored as that. One that did not come
-    to the stage is lost upstream.
+    to the stage is lost upstream. Where the labels of two documents are complete, a merge of the two that they do not
+    speak of is a false one; a dropped document is held against the one kept for it only.
     """
     documents = evidence.documents.select(["document_id", "tenant", "groups"]).to_pylist()
     scopes = {d["document_id"]: (d["tenant"], tuple(sorted(set(d["groups"])))) for d in documents}
     failed = _failed(evidence.locations)
     named = _Names(evidence.documents)
     judged: dict[tuple[str, str], bool] = {}
+    complete: set[str] = set()
     counted: set[tuple[str, str]] = set()
     for document_id in sorted(scopes):
         if evidence.labels.is_stale(document_id, "pairs"):
             _without(rows, document_id, None, MetricStatus.STALE_LABEL)
             continue
         label = evidence.labels.of(document_id, PairsLabel, "pairs")
+        if label is not None and label.complete:
+            complete.add(document_id)
         for labelled in named.resolved(document_id, label) if label is not None else ():
             a, b = labelled.document_id, labelled.other
             if b is None or b == a:
@@ -85,8 +89,29 @@ def _pairs(rows: MetricRows, evidence: CorpusEvidence, clusters: dict[str, str])
                 counted.add(pair(a, b))
                 judged[pair(a, b)] = labelled.duplicate
                 _pair_rows(rows, labelled, merged=clusters[a] == clusters[b])
+    for a, b in _merged_beside_the_labels(complete, judged, counted, clusters):
+        judged[pair(a, b)] = False
+        _pair_rows(rows, _LabelledPair(a, b, "|".join(pair(a, b)), duplicate=False, stale=False), merged=True)
     if judged:
         _cluster_rows(rows, judged, clusters)
+
+
+def _merged_beside_the_labels(
+    complete: set[str],
+    judged: dict[tuple[str, str], bool],
+    counted: set[tuple[str, str]],
+    clusters: dict[str, str],
+) -> list[tuple[str, str]]:
+    same = [two for two, duplicate in judged.items() if duplicate]
+    labelled = _components({document_id for two in same for document_id in two}, same)
+    found = []
+    for document_id in sorted(complete & clusters.keys()):
+        kept = clusters[document_id]
+        if kept == document_id or kept not in complete or pair(document_id, kept) in counted:
+            continue
+        if labelled.get(document_id, document_id) != labelled.get(kept, kept):
+            found.append((document_id, kept))
+    return found
 
 
 def _failed(locations: pa.Table) -> set[str]:

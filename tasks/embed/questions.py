@@ -25,19 +25,45 @@ METRICS = ("domain_ndcg", "retrieved_evidence_recall", "retrieved_evidence_iou")
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A question, the document whose label holds it, and the one that stands for that document (itself, or the
-    duplicate kept in its place)."""
+class _Answer:
+    """A document that answers a question: the one that stands for it (itself, or the duplicate kept in its place)."""
 
-    document_id: str
     target: str
-    tenant: str
     label: QuestionLabel
+    failed: bool
+    """It came to this stage and did not leave it."""
     evidence: list[tuple[int, int]] = field(default_factory=list)
     """Where the quotes lie in the target's clean text."""
     lost: bool = False
     """None of its quotes is in the clean text."""
     relevant: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question and all documents that answer it; its rows are those of the first of these by id."""
+
+    unit_id: str
+    question: str
+    tenant: str
+    document_id: str
+    answers: list[_Answer] = field(default_factory=list)
+
+    def gains(self) -> dict[str, float]:
+        """Relevant chunks with the grade of their document."""
+        gains: dict[str, float] = {}
+        for answer in self.answers:
+            for chunk_id in answer.relevant:
+                gains[chunk_id] = max(gains.get(chunk_id, 0.0), float(answer.label.relevance))
+        return gains
+
+    def passages(self) -> dict[str, list[tuple[int, int]]]:
+        """Where the evidence lies, by the document that holds it."""
+        places: dict[str, list[tuple[int, int]]] = {}
+        for answer in self.answers:
+            if answer.evidence:
+                places[answer.target] = union([*places.get(answer.target, ()), *answer.evidence])
+        return places
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +80,29 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
     For the last two, as many chunks are read as hold the evidence: a ranking without a fault reads these and no other.
     Where any vector of a question's tenant is of another model, or of another version of it, than the one that embeds
     the question, the three are not applicable: such vectors cannot be compared.
-    A question is answered from all chunks of its document's tenant, by exact search. A chunk is relevant if it overlaps
+    A question is answered from all chunks of its documents' tenant, by exact search. A chunk is relevant if it overlaps
     a quote; where the question has no quote, if it lies in its section; where it has neither, if it is of its document.
+    Of a document that failed here, which is found nowhere, one chunk counts as relevant: how many it has is not known.
     """
     asked = list(_questions(rows, evidence))
     _find_relevant(asked, evidence)
     sound = []
     for one in asked:
-        if one.relevant:
+        if one.gains():
             sound.append(one)
             continue
         for metric in METRICS:
-            rows.without_value(metric, one.document_id, MetricStatus.LOST_UPSTREAM, unit_id=one.label.question_id)
+            if any(answer.failed for answer in one.answers):
+                rows.value(metric, one.document_id, 0.0, unit_id=one.unit_id, status=MetricStatus.MISSING)
+            else:
+                rows.without_value(metric, one.document_id, MetricStatus.LOST_UPSTREAM, unit_id=one.unit_id)
     if not sound:
         return
     model = embedding_model(settings)
-    made = model.embed([one.label.question for one in sound], query=True)
+    made = model.embed([one.question for one in sound], query=True)
     found, foreign = _nearest(made.vectors, f"{model.name}@{model.version}", sound, evidence)
     for i, (one, hits) in enumerate(zip(sound, found, strict=True)):
-        unit = one.label.question_id
+        unit = one.unit_id
         if one.tenant in foreign:
             for metric in METRICS:
                 rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=unit)
@@ -81,37 +111,45 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
             for metric in METRICS:
                 rows.without_value(metric, one.document_id, MetricStatus.INVALID, unit_id=unit)
             continue
-        gains = [float(hit.chunk_id in one.relevant) for hit in hits]
-        rows.value("domain_ndcg", one.document_id, ndcg(gains, [1.0] * len(one.relevant), RANKS), unit_id=unit)
-        _retrieved(rows, one, hits[: len(one.relevant)])
+        gains = one.gains()
+        best = [*gains.values(), *(float(a.label.relevance) for a in one.answers if a.failed)]
+        found_gains = [gains.get(hit.chunk_id, 0.0) for hit in hits]
+        rows.value("domain_ndcg", one.document_id, ndcg(found_gains, best, RANKS), unit_id=unit)
+        _retrieved(rows, one, hits)
 
 
 def _retrieved(rows: MetricRows, one: _Asked, hits: Sequence[_Hit]) -> None:
-    if not one.evidence:
+    passages = one.passages()
+    if not passages:
         for metric in METRICS[1:]:
-            rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=one.label.question_id)
+            rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=one.unit_id)
         return
-    passages = union(one.evidence)
-    own = union([(hit.start, hit.end) for hit in hits if hit.document_id == one.target])
-    held, wanted = overlap(own, passages), length(passages)
-    read = sum(
-        length(union([(hit.start, hit.end) for hit in hits if hit.document_id == document_id]))
+    hits = hits[: len({chunk_id for answer in one.answers if answer.evidence for chunk_id in answer.relevant})]
+    read = {
+        document_id: union([(hit.start, hit.end) for hit in hits if hit.document_id == document_id])
         for document_id in {hit.document_id for hit in hits}
-    )
-    unit = one.label.question_id
-    rows.ratio("retrieved_evidence_recall", one.document_id, held, wanted, unit_id=unit)
-    rows.ratio("retrieved_evidence_iou", one.document_id, held, wanted + read - held, unit_id=unit)
+    }
+    held = sum(overlap(read.get(document_id, []), places) for document_id, places in passages.items())
+    wanted = sum(map(length, passages.values()))
+    rows.ratio("retrieved_evidence_recall", one.document_id, held, wanted, unit_id=one.unit_id)
+    union_of_both = wanted + sum(map(length, read.values())) - held
+    rows.ratio("retrieved_evidence_iou", one.document_id, held, union_of_both, unit_id=one.unit_id)
 
 
-def _questions(rows: MetricRows, evidence: CorpusEvidence) -> Iterator[_Asked]:
-    """The questions of documents that are still there; a document whose label is stale gets its rows here."""
+def _questions(rows: MetricRows, evidence: CorpusEvidence) -> list[_Asked]:
+    """The questions of documents that are still there; a document whose label is stale gets its rows here.
+
+    Entries of one tenant with the same id and words are one question.
+    """
     keepers: dict[str, str] = {}
     for table in evidence.outputs(StageName.DEDUP):
         for row in table.select(["document_id", "cluster_id"]).to_pylist():
             keepers[row["document_id"]] = row["cluster_id"]
     here = evidence.locations.filter(pc.field("stage") == StageName.EMBED.value)
     outcomes = dict(zip(here.column("document_id").to_pylist(), here.column("outcome").to_pylist(), strict=True))
-    for row in evidence.documents.select(["document_id", "tenant", "cohort"]).to_pylist():
+    asked: dict[tuple[str, str, str], _Asked] = {}
+    documents = evidence.documents.select(["document_id", "tenant", "cohort"]).to_pylist()
+    for row in sorted(documents, key=lambda row: str(row["document_id"])):
         document_id = row["document_id"]
         target = keepers.get(document_id, document_id)
         if row["cohort"] == Cohort.DELETED or target not in outcomes:
@@ -122,29 +160,30 @@ def _questions(rows: MetricRows, evidence: CorpusEvidence) -> Iterator[_Asked]:
             continue
         label = evidence.labels.of(document_id, QuestionsLabel, "questions")
         for question in label.questions if label else ():
-            if outcomes[target] == Outcome.OK:
-                yield _Asked(document_id, target, row["tenant"], question)
-                continue
-            for metric in METRICS:
-                rows.value(metric, document_id, 0.0, unit_id=question.question_id, status=MetricStatus.MISSING)
+            key = (row["tenant"], question.question_id, question.question)
+            one = asked.setdefault(key, _Asked(question.question_id, question.question, row["tenant"], document_id))
+            one.answers.append(_Answer(target, question, outcomes[target] != Outcome.OK))
+    return list(asked.values())
 
 
 def _find_relevant(asked: Sequence[_Asked], evidence: CorpusEvidence) -> None:
-    by_target: dict[str, list[_Asked]] = {}
+    by_target: dict[str, list[_Answer]] = {}
     for one in asked:
-        by_target.setdefault(one.target, []).append(one)
+        for answer in one.answers:
+            if not answer.failed:
+                by_target.setdefault(answer.target, []).append(answer)
     for document_id, text in _wanted(evidence, StageName.NORMALIZE, "text", by_target):
-        for one in by_target[document_id]:
-            places = [locate(text, quote) for quote in one.label.evidence]
-            one.evidence = [place for place in places if place is not None]
-            one.lost = bool(places) and not one.evidence
+        for answer in by_target[document_id]:
+            places = [locate(text, quote) for quote in answer.label.evidence]
+            answer.evidence = [place for place in places if place is not None]
+            answer.lost = bool(places) and not answer.evidence
     for document_id, chunks in _wanted(evidence, StageName.CHUNK, "chunks", by_target):
-        for one in by_target[document_id]:
-            if not one.lost:
-                one.relevant = {chunk["chunk_id"] for chunk in chunks if _answers(one, chunk)}
+        for answer in by_target[document_id]:
+            if not answer.lost:
+                answer.relevant = {chunk["chunk_id"] for chunk in chunks if _answers(answer, chunk)}
 
 
-def _answers(one: _Asked, chunk: Mapping[str, Any]) -> bool:
+def _answers(one: _Answer, chunk: Mapping[str, Any]) -> bool:
     if one.evidence:
         return any(chunk["start"] < end and start < chunk["end"] for start, end in one.evidence)
     path = one.label.section_path
@@ -179,7 +218,7 @@ def _nearest(
     places: dict[str, _Hit] = {}
     best: list[list[tuple[float, str]]] = [[] for _ in questions]
     asking = np.array([one.tenant for one in asked], dtype=object)
-    depth = [max(RANKS, len(one.relevant)) for one in asked]
+    depth = [max(RANKS, len(one.gains())) for one in asked]
     for table in evidence.outputs(StageName.EMBED):
         said = [table.column(name).to_pylist() for name in ("document_id", "model", "model_version")]
         for document_id, name, version, embeddings in zip(*said, _lists(table.column("embeddings")), strict=True):

@@ -28,20 +28,41 @@ class _Record(BaseModel):
 
 
 class GoldFile(_Record):
-    """A file of a gold set: its SHA-256 and how many labels it holds."""
+    """A file of a gold set: its SHA-256, how many labels it holds, and how many rows of it are known to be none.
+
+    Bad rows that were allowed when the set was sealed are left out in reading; any other number of them is an error.
+    """
 
     sha256: str = Field(pattern=_SHA)
     items: int = Field(ge=0)
+    bad_rows: int = Field(default=0, ge=0)
 
 
 class GoldManifest(_Record):
-    """What a gold set is, where it may be used, and what belongs to it."""
+    """What a gold set is, where it may be used, and what belongs to it.
+
+    `left_out`: by file of the published data set it was imported from, the bad rows that no label was made of.
+    """
 
     name: str = Field(pattern=r"^[A-Za-z0-9._-]+$")
     version: str = Field(min_length=1)
     description: str = ""
     licence: str = ""
     files: dict[str, GoldFile]
+    left_out: dict[str, int] = Field(default_factory=dict)
+
+    def recorded(self) -> dict[str, Any]:
+        """The manifest as it is written: what counts no bad row is not said."""
+        said = self.model_dump(exclude={"left_out"} if not self.left_out else None)
+        for file in said["files"].values():
+            if not file["bad_rows"]:
+                del file["bad_rows"]
+        return said
+
+    @property
+    def bad_rows(self) -> int:
+        """All rows that were left out knowingly, when the set was imported or sealed."""
+        return sum(self.left_out.values()) + sum(file.bad_rows for file in self.files.values())
 
 
 class GoldRow(_Record):
@@ -77,11 +98,10 @@ class GoldLabel:
 
 @dataclass(frozen=True, slots=True)
 class GoldSet:
-    """A gold set as read; `bad_rows` says file, line and fault of each row that was left out."""
+    """A gold set as read."""
 
     manifest: GoldManifest
     labels: tuple[GoldLabel, ...]
-    bad_rows: tuple[str, ...] = ()
 
     @property
     def version(self) -> str:
@@ -89,16 +109,16 @@ class GoldSet:
         return f"{self.manifest.name}@{self.manifest.version}"
 
 
-def read_gold_set(folder: Path, *, allow_bad_rows: bool = False) -> GoldSet:
-    """Reads and checks a gold set.
+def read_gold_set(folder: Path) -> GoldSet:
+    """Reads and checks a gold set. As many bad rows of a file as its manifest knows of are left out.
 
     Raises:
         ConfigurationError: there is no manifest, a file is missing, foreign or not the one the manifest names, or
-            rows are wrong (listed by file and line) and `allow_bad_rows` is not set.
+            rows are wrong (listed by file and line) that its manifest does not know of.
     """
     manifest = read_manifest(folder)
     labels: list[GoldLabel] = []
-    bad: list[str] = []
+    unknown: list[str] = []
     for name, file in sorted(manifest.files.items()):
         kind = name.removesuffix(".jsonl")
         if kind not in LABEL_KINDS or not name.endswith(".jsonl"):
@@ -106,20 +126,28 @@ def read_gold_set(folder: Path, *, allow_bad_rows: bool = False) -> GoldSet:
                 f"{folder / MANIFEST} names {name!r}, which is no kind of label",
                 remedy=f"name label files after their kind: {', '.join(f'{k}.jsonl' for k in LABEL_KINDS)}",
             )
+        bad: list[str] = []
         _read_file(folder / name, kind, file, labels, bad)
-    if bad and not allow_bad_rows:
-        raise bad_rows(folder, bad)
-    return GoldSet(manifest, tuple(labels), tuple(bad))
+        if len(bad) != file.bad_rows:
+            unknown += bad or [f"{name}: has no bad row, and {MANIFEST} knows of {file.bad_rows}"]
+    if unknown:
+        raise bad_rows(folder, unknown)
+    return GoldSet(manifest, tuple(labels))
 
 
 def bad_rows(folder: Path, bad: Sequence[str]) -> ConfigurationError:
     """The error that names the rows of a set that are no labels, the first of them."""
-    listed = "\n".join(bad[:_LISTED])
-    more = f"\n… and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
     return ConfigurationError(
-        f"gold set {folder} has {len(bad)} bad rows:\n{listed}{more}",
-        remedy=f"mend these lines, then write the manifest anew: corpusgate gold seal {folder}",
+        f"gold set {folder} has {len(bad)} bad rows:\n{listed(bad)}",
+        remedy=f"mend these lines, then write the manifest anew: corpusgate gold seal {folder} "
+        "(--allow-bad-rows leaves them out, and the manifest says how many)",
     )
+
+
+def listed(bad: Sequence[str]) -> str:
+    """The first of these, a line each, and how many more there are."""
+    more = f"\n… and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
+    return "\n".join(bad[:_LISTED]) + more
 
 
 def read_manifest(folder: Path) -> GoldManifest:

@@ -129,9 +129,14 @@ class PairLabel(Label):
 
 
 class PairsLabel(Label):
-    """The labelled pairs of a document."""
+    """The labelled pairs of a document.
+
+    `complete`: no other document is a duplicate of it but those that follow from pairs, so that a merge with another
+    document of which all pairs are named is a false one.
+    """
 
     pairs: tuple[PairLabel, ...]
+    complete: bool = False
 
 
 class PiiSpanLabel(Label):
@@ -191,16 +196,21 @@ class EntitiesLabel(Label):
 
 
 class QuestionLabel(Label):
-    """A question whose evidence lies in this document."""
+    """A question that this document answers.
+
+    A question that several documents answer stands in the label of each, with the same id and words. `relevance` is the
+    grade of this document for it: 1 where judgements are yes or no, more where some documents answer better.
+    """
 
     question_id: str
     question: str
     section_path: tuple[str, ...] = ()
     evidence: tuple[Quote, ...] = ()
+    relevance: int = Field(default=1, ge=1)
 
 
 class QuestionsLabel(Label):
-    """The questions of a document."""
+    """The questions that a document answers."""
 
     questions: tuple[QuestionLabel, ...]
 

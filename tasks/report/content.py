@@ -230,6 +230,8 @@ def _provenance(
     yield "Settings digest", str(manifest.get("configuration_digest", NOTHING))
     yield "Gold sets", ", ".join(manifest.get("gold_sets") or ()) or "none: measures without labels only"
     yield "Gold digest", manifest.get("gold_digest") or NOTHING
+    if bad := manifest.get("gold_bad_rows"):
+        yield "Bad rows left out of gold sets", ", ".join(f"{name}: {n}" for name, n in bad.items())
     unbound = manifest.get("labels_unbound") or {}
     yield "Labels that name no document", ", ".join(f"{name}: {n}" for name, n in unbound.items()) or "none"
     yield "Baseline", verdict.baseline or NOTHING

@@ -25,7 +25,7 @@ def bind_labels(
 
     Returns:
         The labels, and what the manifest records of them: `gold_digest` (null without labels), `gold_sets`,
-        `gold_labels` (how many labels each has),
+        `gold_labels` (how many labels each has), `gold_bad_rows` (how many rows of each were left out knowingly),
         `gold_source` (a digest of the sets as read), `labels_unbound` (labels that name no document of the run, by
         set and kind).
 
@@ -37,6 +37,7 @@ def bind_labels(
     facts: dict[str, Any] = {
         "gold_sets": [gold_set.version for gold_set in gold_sets],
         "gold_labels": {gold_set.version: len(gold_set.labels) for gold_set in gold_sets},
+        "gold_bad_rows": {s.version: s.manifest.bad_rows for s in gold_sets if s.manifest.bad_rows},
         "gold_source": _source(gold_sets),
         "labels_unbound": {
             f"{version} {kind}": count for (version, kind), count in sorted(unbound(gold_sets, plan).items())
@@ -60,7 +61,9 @@ def stored_labels(lake: Lake, digest: str | None, plan: pa.Table) -> Labels:
 
 
 def _source(gold_sets: Sequence[GoldSet]) -> str:
-    manifests = sorted(gold_set.manifest.model_dump_json() for gold_set in gold_sets)
+    manifests = sorted(
+        json.dumps(gold_set.manifest.recorded(), ensure_ascii=False, separators=(",", ":")) for gold_set in gold_sets
+    )
     return hashlib.sha256(json.dumps(manifests).encode()).hexdigest()[:32]
 
 

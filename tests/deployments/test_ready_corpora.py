@@ -35,13 +35,13 @@ def run_on_some(name: str, source: Path, folder: Path, keep: Any) -> EngineRun:
     return run_engine(Path(shutil.copy(READY / f"{name}.yaml", folder)))
 
 
-def figures(run: EngineRun) -> dict[str, dict[str, Any]]:
-    """Figures over all documents by measure."""
+def figures(run: EngineRun, *, attributed: bool = True) -> dict[str, dict[str, Any]]:
+    """Figures over all documents by measure. Images have no second reader, so that nothing of them is attributed."""
     with connect_run(run.session.context.lake, run.session.context.run_id) as connection:
         rows = run_figures(connection, run.session.catalogue).to_pylist()
     rows = [row for row in rows if not (row["doc_class"] or row["cohort"])]
     shares = [row["value"] for row in rows if row["slice_key"] == "attribution"]
-    assert sum(shares) == pytest.approx(1), "every chunk has one outcome"
+    assert sum(shares) == pytest.approx(float(attributed)), "every chunk has one outcome"
     return {row["metric"]: row for row in rows if not row["slice_key"]}
 
 
@@ -83,3 +83,37 @@ def test_article_bodies_are_kept_as_well_as_the_extractor_does_alone(shared_data
     assert found["attribution_completeness"]["value"] == found["conservation"]["value"] == 1
     assert found["reconciliation"]["value"] == 1
     assert run.verdict.allows_promotion, run.promotion
+
+
+def published_table(record: dict[str, Any]) -> str:
+    """The table as the publisher writes it: with head, body and type faces."""
+    cells = iter("".join(cell["tokens"]) for cell in record["html"]["cells"])
+    tokens = record["html"]["structure"]["tokens"]
+    return f"<table>{''.join(next(cells) + t if t == '</td>' else t for t in tokens)}</table>"
+
+
+def test_a_table_recognizer_is_judged_on_images_of_tables(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "tables" / "pubtabnet-examples"
+    records = [json.loads(line) for line in (source / "PubTabNet_Examples.jsonl").read_text("utf-8").splitlines()]
+    kept = {record["filename"] for record in records[:2]}
+    (tmp_path / "recognized").mkdir()
+    html = {record["filename"]: published_table(record) for record in records[:2]}
+    right, wrong = sorted(kept)
+    (tmp_path / "recognized" / f"{right}.html").write_text(html[right], "utf-8")
+    # One cell of five characters with another last one: an edit of 1/5.
+    assert wrong == "PMC4840965_004_00.png"
+    assert html[wrong].count(">0.716<") == 1
+    (tmp_path / "recognized" / f"{wrong}.html").write_text(html[wrong].replace(">0.716<", ">0.717<"), "utf-8")
+    written = (READY / "pubtabnet.yaml").read_text("utf-8").split("# stages:")
+    outside = "".join(line.removeprefix("#").removeprefix(" ") for line in written[1].splitlines(keepends=True))
+    summary = import_gold("pubtabnet", source, tmp_path)
+    for path in summary.corpus.iterdir():
+        if path.name not in kept:
+            path.unlink()
+    (tmp_path / "pubtabnet.yaml").write_text(f"{written[0]}\nstages:{outside}", "utf-8")
+    found = figures(run_engine(tmp_path / "pubtabnet.yaml"), attributed=False)
+    structure = next(record for record in records if record["filename"] == wrong)["html"]["structure"]["tokens"]
+    nodes = sum(token in ("<tr>", "</td>") for token in structure)
+    assert found["teds_structure"]["value"] == 1
+    assert found["teds"]["value"] == pytest.approx((1 + 1 - 0.2 / nodes) / 2)
+    assert (found["table_detection_precision"]["value"], found["table_detection_recall"]["value"]) == (1, 1)

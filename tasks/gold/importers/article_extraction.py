@@ -1,69 +1,28 @@
 """The article-extraction-benchmark (Scrapinghub, MIT): pages and the article bodies that people marked in them.
 
-The pages are stored compressed, so a corpus folder is made of them: `corpus/<id>.html` beside `gold/`.
+The pages are stored compressed, so a corpus folder is made of them.
 """
 
-import gzip
-import hashlib
-import json
-import zlib
 from pathlib import Path
-from typing import Any
 
-from tasks.errors import ConfigurationError
-from tasks.gold.importers.summary import ImportSummary
-from tasks.gold.writing import write_gold_set
-
-SOURCE = "article-extraction-benchmark"
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
+from tasks.gold.importers.rows import json_records, unpacked
 
 
-def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Reads `ground-truth.json` and `html/<id>.html.gz`; writes `corpus/` and `gold/` with content labels.
-
-    Raises:
-        ConfigurationError: the folder does not hold the benchmark.
-    """
-    truth = _truth(source_folder / "ground-truth.json")
-    corpus = out_folder / "corpus"
-    corpus.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, Any]] = []
+def read(folder: Path) -> DataSet:
+    """Pages `<id>.html` with content labels."""
+    bad: list[BadRow] = []
     skipped: list[str] = []
-    for page, entry in sorted(truth.items()):
-        packed = source_folder / "html" / f"{page}.html.gz"
-        try:
-            data = gzip.decompress(packed.read_bytes())
-        except (OSError, EOFError, zlib.error) as error:
-            skipped.append(f"{packed.name}: the page cannot be read ({type(error).__name__})")
+    documents: list[MadeDocument] = []
+    truth = folder / "ground-truth.json"
+    for line, page, entry in json_records(truth, bad) if truth.is_file() else ():
+        body = entry.get("articleBody") if isinstance(entry, dict) else None
+        if page is None or "/" in page or not isinstance(body, str):
+            bad.append(BadRow(truth.name, line, "is no page with its articleBody"))
             continue
-        (corpus / f"{page}.html").write_bytes(data)
-        rows.append(
-            {
-                "document": f"{SOURCE}:{page}.html",
-                "content_sha": hashlib.sha256(data).hexdigest(),
-                "label": {"text": entry["articleBody"]},
-            }
-        )
-    gold = out_folder / "gold"
-    write_gold_set(
-        gold,
-        SOURCE,
-        "1",
-        {"content": rows},
-        description="Main text of web pages, marked by people.",
-        licence="MIT (labels); the pages are third parties'",
-    )
-    return ImportSummary(gold, corpus, SOURCE, {"content": len(rows)}, tuple(skipped))
-
-
-def _truth(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        truth: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        bad = [page for page, entry in truth.items() if not isinstance(entry["articleBody"], str)]
-    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
-        raise ConfigurationError(
-            f"{path} is not the benchmark's ground truth ({type(error).__name__})",
-            remedy="name the folder with ground-truth.json and html/",
-        ) from error
-    if bad:
-        raise ConfigurationError(f"{path}: no articleBody for {', '.join(bad)}", remedy="mend these entries")
-    return truth
+        packed = folder / "html" / f"{page}.html.gz"
+        if not packed.is_file():
+            skipped.append(f"{truth.name}:{line}: its page is missing")
+        elif (data := unpacked(packed, bad)) is not None:
+            documents.append(MadeDocument(f"{page}.html", data, {"content": {"text": body}}))
+    return DataSet(tuple(sorted(documents, key=lambda document: document.path)), tuple(bad), tuple(skipped))

@@ -7,57 +7,47 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tasks.errors import ConfigurationError
-from tasks.gold.importers.made_corpus import MadeDocument, write_corpus
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
+from tasks.gold.importers.rows import text_lines
 from tasks.gold.importers.running_text import running_text
-from tasks.gold.importers.summary import ImportSummary
 
-SOURCE = "conll"
 _DOCUMENT = "-DOCSTART-"
 _TAG = re.compile(r"O|[BIES]-[A-Za-z_]+")
 _NAMES = {"PERSON": "PER", "ORGANIZATION": "ORG", "LOCATION": "LOC"}
 
 
-def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Reads every `*.conll*.txt` and `*.conll` below the folder; writes `corpus/<file>-<n>.txt` and `gold/`.
+def read(folder: Path) -> DataSet:
+    """Texts `<file>-<n>.txt` with entities, of every `*.conll*.txt` and `*.conll` below the folder.
 
-    Raises:
-        ConfigurationError: there is no such file, or a line of one is no token with a tag.
+    A document with a bad line is left out: its labels would lack an entity.
     """
-    files = sorted({*source_folder.rglob("*.conll"), *source_folder.rglob("*conll*.txt")})
-    documents = [document for path in files for document in _documents(path)]
-    if not documents:
-        raise ConfigurationError(
-            f"{source_folder} holds no entities in CoNLL's format",
-            remedy="name the folder that holds *.conll or *.conll.txt files",
-        )
-    return write_corpus(
-        out_folder,
-        SOURCE,
-        documents,
-        description="Named entities, marked by people.",
-        licence="as the data set's publisher says",
-    )
+    bad: list[BadRow] = []
+    files = sorted({*folder.rglob("*.conll"), *folder.rglob("*conll*.txt")})
+    return DataSet(tuple(document for path in files for document in _documents(path, bad)), tuple(bad))
 
 
-def _documents(path: Path) -> Iterator[MadeDocument]:
+def _documents(path: Path, bad: list[BadRow]) -> Iterator[MadeDocument]:
     sentences: list[list[tuple[str, str]]] = [[]]
-    number = 0
-    for place, line in enumerate([*path.read_text(encoding="utf-8").splitlines(), f"{_DOCUMENT} O"], 1):
-        columns = line.split()
+    number, bad_before = 0, len(bad)
+    for line, text in _with_end(text_lines(path, bad)):
+        columns = text.split()
         if columns and columns[0] == _DOCUMENT:
             if any(sentences):
                 number += 1
-                yield _document(f"{path.name.split('.', 1)[0]}-{number:04}.txt", [s for s in sentences if s])
-            sentences = [[]]
+                if len(bad) == bad_before:
+                    yield _document(f"{path.name.split('.', 1)[0]}-{number:04}.txt", [s for s in sentences if s])
+            sentences, bad_before = [[]], len(bad)
         elif not columns:
             sentences.append([])
         elif len(columns) < 2 or not _TAG.fullmatch(columns[-1]):
-            raise ConfigurationError(
-                f"{path.name}, line {place} is no token with a tag", remedy="mend the line, or take the file out"
-            )
+            bad.append(BadRow(path.name, line, "is no token with a tag"))
         else:
             sentences[-1].append((columns[0], columns[-1]))
+
+
+def _with_end(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield from lines
+    yield 0, _DOCUMENT
 
 
 def _document(name: str, sentences: list[list[tuple[str, str]]]) -> MadeDocument:

@@ -3,18 +3,17 @@
 Relations keep the names of Wikidata's properties (`P131`) but for those that corpusgate has rules for.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tasks.errors import ConfigurationError
-from tasks.gold.importers.made_corpus import MadeDocument, write_corpus
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
+from tasks.gold.importers.rows import json_records
 from tasks.gold.importers.running_text import running_text
-from tasks.gold.importers.summary import ImportSummary
+from tasks.gold.kinds import EntitiesLabel
 
-SOURCE = "re-docred"
+_NO_DOCUMENT = "is no document of DocRED"
 RELATIONS = MappingProxyType(
     {
         "P131": "located_in",
@@ -35,43 +34,42 @@ RELATIONS = MappingProxyType(
 )
 
 
-def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Reads every `*.json` with documents of DocRED below the folder; writes `corpus/<file>-<n>.txt` and `gold/`.
+def read(folder: Path) -> DataSet:
+    """Texts `<file>-<n>.txt` with entities and relations, of every `*.json` below the folder.
 
-    Raises:
-        ConfigurationError: there is no such file, or one that holds something else.
+    A file of which no member is a document of DocRED is another file, and left out.
     """
     documents: list[MadeDocument] = []
+    bad: list[BadRow] = []
     skipped: list[str] = []
-    for path in sorted(source_folder.rglob("*.json")):
+    for path in sorted(folder.rglob("*.json")):
+        own_bad: list[BadRow] = []
+        own = list(_documents(path, own_bad))
+        documents += own
+        if own or any(row.fault != _NO_DOCUMENT for row in own_bad):
+            bad += own_bad
+        else:
+            skipped.append(f"{path.name}: holds no documents of DocRED")
+    return DataSet(tuple(documents), tuple(bad), tuple(skipped))
+
+
+def _documents(path: Path, bad: list[BadRow]) -> Iterator[MadeDocument]:
+    for number, (line, _, record) in enumerate(json_records(path, bad)):
         try:
-            documents += _documents(path)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-            skipped.append(f"{path.name}: holds no documents of DocRED ({type(error).__name__})")
-    if not documents:
-        raise ConfigurationError(
-            f"{source_folder} holds no documents of DocRED", remedy="name the folder that holds dev_revised.json"
-        )
-    return write_corpus(
-        out_folder,
-        SOURCE,
-        documents,
-        description="Entities and relations of Wikipedia's articles, marked by people.",
-        licence="MIT (labels); the texts are Wikipedia's",
-        skipped=skipped,
-    )
+            yield _document(f"{path.stem}-{number:04}.txt", record)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            bad.append(BadRow(path.name, line, _NO_DOCUMENT))
 
 
-def _documents(path: Path) -> Iterator[MadeDocument]:
-    for number, record in enumerate(json.loads(path.read_text(encoding="utf-8"))):
-        text = running_text(record["sents"])
-        entities = [
-            {"mentions": [{"type": m["type"], "quote": text.quote(m["sent_id"], *m["pos"])} for m in mentions]}
-            for mentions in record["vertexSet"]
-        ]
-        relations: list[dict[str, Any]] = [
-            {"type": kind, "head": head, "tail": tail}
-            for kind, head, tail in sorted({(RELATIONS.get(r["r"], r["r"]), r["h"], r["t"]) for r in record["labels"]})
-        ]
-        label = {"entities": entities, "relations": relations}
-        yield MadeDocument(f"{path.stem}-{number:04}.txt", f"{text.text}\n".encode(), {"entities": label})
+def _document(name: str, record: Any) -> MadeDocument:
+    text = running_text(record["sents"])
+    entities = [
+        {"mentions": [{"type": m["type"], "quote": text.quote(m["sent_id"], *m["pos"])} for m in mentions]}
+        for mentions in record["vertexSet"]
+    ]
+    relations: list[dict[str, Any]] = [
+        {"type": kind, "head": head, "tail": tail}
+        for kind, head, tail in sorted({(RELATIONS.get(r["r"], r["r"]), r["h"], r["t"]) for r in record["labels"]})
+    ]
+    label = EntitiesLabel.model_validate({"entities": entities, "relations": relations})
+    return MadeDocument(name, f"{text.text}\n".encode(), {"entities": label.model_dump(mode="json")})

@@ -10,28 +10,22 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.errors import ConfigurationError
-from tasks.gold.importers.made_corpus import MadeDocument, write_corpus
-from tasks.gold.importers.summary import ImportSummary
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
 
-SOURCE = "grobid-header"
 _BETWEEN = re.compile(r"\s*(?:[,;•·&]|\band\b|[\d*†‡§∗¶#]+)[\s,;]*")
 _BLOCKS = frozenset(("reference", "docTitle", "byline", "address", "email", "div", "date", "note", "keyword", "idno"))
 
 
-def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Reads `*.header.tei.xml` below the folder; writes `corpus/<name>.txt` and `gold/` with title and authors.
-
-    Raises:
-        ConfigurationError: there is no such file.
-    """
+def read(folder: Path) -> DataSet:
+    """Texts `<name>.txt` with title and authors, of every `*.header.tei.xml` below the folder."""
     documents: list[MadeDocument] = []
+    bad: list[BadRow] = []
     skipped: list[str] = []
-    for path in sorted(source_folder.rglob("*.header.tei.xml")):
+    for path in sorted(folder.rglob("*.header.tei.xml")):
         try:
             front = etree.parse(path, _parser()).getroot().find(".//front")
-        except (etree.XMLSyntaxError, OSError) as error:
-            skipped.append(f"{path.name}: is no XML ({type(error).__name__})")
+        except etree.XMLSyntaxError as error:
+            bad.append(BadRow(path.name, error.lineno, "is no XML"))
             continue
         title = _line(front.find(".//titlePart")) if front is not None else ""
         if front is None or not title:
@@ -41,18 +35,7 @@ def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
         name = path.name.split(".header.", 1)[0].removesuffix(".training")
         label = {"title": title, "authors": authors}
         documents.append(MadeDocument(f"{name}.txt", _text(front).encode(), {"metadata": label}))
-    if not documents:
-        raise ConfigurationError(
-            f"{source_folder} holds no *.header.tei.xml", remedy="name the folder of GROBID's header corpus"
-        )
-    return write_corpus(
-        out_folder,
-        SOURCE,
-        documents,
-        description="Titles and authors in the heads of scientific papers.",
-        licence="Apache-2.0 (labels); the texts are third parties'",
-        skipped=skipped,
-    )
+    return DataSet(tuple(documents), tuple(bad), tuple(skipped))
 
 
 def _parser() -> Any:

@@ -1,43 +1,28 @@
 """The ICDAR 2013 table competition's data: PDFs with `<name>-reg.xml` (table regions) and `<name>-str.xml` (cells).
 
-The PDFs are copied to `corpus/`, beside `gold/`. A table that goes on over several regions becomes a label for each, as
+A table that goes on over several regions becomes a label for each, as
 parsers report tables by page. Boxes in the files have their origin at the bottom left of the page; labels have it at
 the top left, by the page's height in the PDF.
 """
 
-import hashlib
-import shutil
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
-from tasks.errors import ConfigurationError
-from tasks.gold.importers.summary import ImportSummary
-from tasks.gold.writing import write_gold_set
-
-SOURCE = "icdar2013"
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
 
 
-def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Writes `corpus/` and `gold/` with tables labels: page, box in points from the top left, HTML with spans.
+def read(folder: Path) -> DataSet:
+    """The PDFs with tables labels: page, box in points from the top left, HTML with spans.
 
-    Grid cells that no label covers become empty cells. A document without its PDF, or whose files cannot be read,
-    is left out and named in the summary.
-
-    Raises:
-        ConfigurationError: there is no `*-str.xml` in the folder or below it.
+    Grid cells that no label covers become empty cells. A document without its PDF is left out.
     """
-    structures = sorted(source_folder.rglob("*-str.xml"))
-    if not structures:
-        raise ConfigurationError(
-            f"{source_folder} holds no *-str.xml", remedy="name the folder with the competition's PDFs and XML files"
-        )
-    corpus = out_folder / "corpus"
-    rows: list[dict[str, Any]] = []
+    documents: list[MadeDocument] = []
+    bad: list[BadRow] = []
     skipped: list[str] = []
-    for structure in structures:
+    for structure in sorted(folder.rglob("*-str.xml")):
         stem = structure.name.removesuffix("-str.xml")
         pdf, regions = structure.with_name(f"{stem}.pdf"), structure.with_name(f"{stem}-reg.xml")
         if not pdf.is_file() or not regions.is_file():
@@ -45,29 +30,15 @@ def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
             continue
         try:
             tables = _tables(structure, regions, _page_heights(pdf))
-        except (etree.XMLSyntaxError, ValueError, LookupError) as error:
-            skipped.append(f"{structure.name}: cannot be read ({type(error).__name__})")
-            continue
-        path = pdf.relative_to(source_folder)
-        (corpus / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(pdf, corpus / path)
-        rows.append(
-            {
-                "document": f"{SOURCE}:{path.as_posix()}",
-                "content_sha": hashlib.sha256(pdf.read_bytes()).hexdigest(),
-                "label": {"tables": tables},
-            }
-        )
-    gold = out_folder / "gold"
-    write_gold_set(
-        gold,
-        SOURCE,
-        "1",
-        {"tables": rows},
-        description="Tables of the ICDAR 2013 table competition: regions and cells.",
-        licence="MIT (as redistributed); the PDFs are governments'",
-    )
-    return ImportSummary(gold, corpus, SOURCE, {"tables": len(rows)}, tuple(skipped))
+        except etree.XMLSyntaxError as error:
+            name = regions.name if str(error.filename or "").endswith(regions.name) else structure.name
+            bad.append(BadRow(name, error.lineno, "is no XML"))
+        except (ValueError, LookupError):
+            bad.append(BadRow(structure.name, None, "its tables are none, or not those of its PDF and -reg.xml"))
+        else:
+            path = pdf.relative_to(folder).as_posix()
+            documents.append(MadeDocument(path, pdf, {"tables": {"tables": tables}}))
+    return DataSet(tuple(documents), tuple(bad), tuple(skipped))
 
 
 def _page_heights(pdf: Path) -> list[float]:

@@ -7,36 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tasks.errors import ConfigurationError
-from tasks.gold.importers.made_corpus import MadeDocument, write_corpus
-from tasks.gold.importers.summary import ImportSummary
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
+from tasks.gold.importers.rows import text_lines
 
-SOURCE = "languages"
 _PER_DOCUMENT = 10
 _CODE = 3
 
 
-def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Writes ten sentences per document to `corpus/<file>-<n>.txt`, and labels to `gold/`.
+def read(folder: Path) -> DataSet:
+    """Texts `<file>-<n>.txt` of ten sentences each with their language.
 
     Of a data set that also has words, only the folder `sentences` is read.
-
-    Raises:
-        ConfigurationError: no file below the folder is named after a language.
     """
-    folder = source_folder / "sentences" if (source_folder / "sentences").is_dir() else source_folder
+    bad: list[BadRow] = []
+    folder = folder / "sentences" if (folder / "sentences").is_dir() else folder
     paths = [(path, code) for path in sorted(folder.glob("*.txt")) if (code := _language(path.name))]
-    if not paths:
-        raise ConfigurationError(
-            f"{folder} holds no file named after a language, such as de.txt", remedy="name the folder of such files"
-        )
-    return write_corpus(
-        out_folder,
-        SOURCE,
-        (document for path, code in paths for document in _documents(path, code)),
-        description="Sentences by language.",
-        licence="as the data set's publisher says",
-    )
+    return DataSet(tuple(document for path, code in paths for document in _documents(path, code, bad)), tuple(bad))
 
 
 def _language(name: str) -> str | None:
@@ -49,8 +35,8 @@ def _language(name: str) -> str | None:
     return code if code.isalpha() and code.islower() and 1 < len(code) <= _CODE else None
 
 
-def _documents(path: Path, language: str) -> Iterator[MadeDocument]:
-    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+def _documents(path: Path, language: str, bad: list[BadRow]) -> Iterator[MadeDocument]:
+    lines = [stripped for _, line in text_lines(path, bad) if (stripped := line.strip())]
     label: dict[str, Any] = {"language": language}
     for number, start in enumerate(range(0, len(lines), _PER_DOCUMENT)):
         text = "\n\n".join(lines[start : start + _PER_DOCUMENT])

@@ -1,74 +1,63 @@
-"""SROIE (ICDAR 2019 competition on scanned receipts): photographs of receipts and the lines of text on them.
+"""SROIE (ICDAR 2019 competition on scanned receipts): photographs of receipts, the lines of text on them, key fields.
 
-The images are copied to `corpus/`, beside `gold/`. The transcription is in capitals, so case is left out of the
-comparison. Its lines have boxes and no order: here they are put in rows from the top, and a row from the left; two
-lines share a row where their middles are less than 0.4 of the smaller height apart.
+The transcription is in capitals, so case is left out of the comparison. Its lines have boxes and no order: here they
+are put in rows from the top, and a row from the left; two lines share a row where their middles are less than 0.4 of
+the smaller height apart. A key field (company, date, address, total) becomes an assertion that it stands on the page.
 """
 
-import hashlib
-import shutil
+import json
 from pathlib import Path
+from typing import Any
 
-from tasks.errors import ConfigurationError
-from tasks.gold.importers.summary import ImportSummary
-from tasks.gold.writing import write_gold_set
+from tasks.gold.importers.data_set import BadRow, DataSet, MadeDocument
+from tasks.gold.importers.rows import text_lines
+from tasks.metrics.page_assertions import holds_text
 
-SOURCE = "sroie"
 _SAME_ROW = 0.4
 _IMAGES = (".jpg", ".jpeg", ".png")
+_FIELDS = ("company", "date", "address", "total")
 
 
-def import_folder(source_folder: Path, out_folder: Path) -> ImportSummary:
-    """Reads `img/<id>.jpg` and `box/<id>.csv` (eight coordinates and the text); writes text labels.
+def read(folder: Path) -> DataSet:
+    """The images with text labels, and page assertions where `key/<id>.json` lies beside.
 
-    Raises:
-        ConfigurationError: there is no `box/*.csv` in the folder.
+    A receipt with a bad line is left out: its text would lack that line. A field whose words do not stand in the
+    transcription either is left out: nobody could read it off the page as it is written there.
     """
-    boxes = sorted((source_folder / "box").glob("*.csv"))
-    if not boxes:
-        raise ConfigurationError(
-            f"{source_folder} holds no box/*.csv", remedy="name the folder with img/ and box/ of the data set"
-        )
-    corpus = out_folder / "corpus"
-    corpus.mkdir(parents=True, exist_ok=True)
-    rows = []
+    documents: list[MadeDocument] = []
+    bad: list[BadRow] = []
     skipped: list[str] = []
-    for box in boxes:
-        image = next((path for s in _IMAGES if (path := source_folder / "img" / f"{box.stem}{s}").is_file()), None)
+    for box in sorted((folder / "box").glob("*.csv")):
+        image = next((path for s in _IMAGES if (path := folder / "img" / f"{box.stem}{s}").is_file()), None)
         if image is None:
             skipped.append(f"{box.name}: its image is missing")
             continue
-        try:
-            text = _text(box)
-        except ValueError:
-            skipped.append(f"{box.name}: a line of it is no box with a text")
-            continue
-        shutil.copy2(image, corpus / image.name)
-        sha = hashlib.sha256(image.read_bytes()).hexdigest()
-        label = {"text": text, "ignores": ["case"]}
-        rows.append({"document": f"{SOURCE}:{image.name}", "content_sha": sha, "label": label})
-    gold = out_folder / "gold"
-    write_gold_set(
-        gold,
-        SOURCE,
-        "1",
-        {"text": rows},
-        description="Text of scanned receipts, transcribed in capitals; lines in rows from the top.",
-        licence="MIT (as redistributed); the licence of the scans is not stated",
-    )
-    return ImportSummary(gold, corpus, SOURCE, {"text": len(rows)}, tuple(skipped))
+        bad_before = len(bad)
+        text = _text(box, bad)
+        assertions = _assertions(folder / "key" / f"{box.stem}.json", text, bad, skipped)
+        if len(bad) == bad_before:
+            labels: dict[str, dict[str, Any]] = {"text": {"text": text, "ignores": ["case"]}}
+            if assertions:
+                labels["page_assertions"] = {"assertions": assertions}
+            documents.append(MadeDocument(image.name, image, labels))
+    return DataSet(tuple(documents), tuple(bad), tuple(skipped))
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, bad: list[BadRow]) -> str:
     lines = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.strip():
-            *numbers, text = line.split(",", 8)
+    for number, line in text_lines(path, bad):
+        if not line.strip():
+            continue
+        *numbers, text = line.split(",", 8)
+        try:
             coordinates = [float(number) for number in numbers]
-            if len(coordinates) != 8:
-                raise ValueError(line)
-            ys = coordinates[1::2]
-            lines.append(((min(ys) + max(ys)) / 2, max(ys) - min(ys), min(coordinates[::2]), text.strip()))
+        except ValueError:
+            coordinates = []
+        if len(coordinates) != 8:
+            bad.append(BadRow(path.name, number, "is no box with a text"))
+            continue
+        ys = coordinates[1::2]
+        lines.append(((min(ys) + max(ys)) / 2, max(ys) - min(ys), min(coordinates[::2]), text.strip()))
     rows: list[list[tuple[float, float, float, str]]] = []
     for entry in sorted(lines):
         if rows and abs(entry[0] - rows[-1][0][0]) < _SAME_ROW * min(entry[1], rows[-1][0][1]):
@@ -76,3 +65,23 @@ def _text(path: Path) -> str:
         else:
             rows.append([entry])
     return "\n".join(" ".join(entry[3] for entry in sorted(row, key=lambda entry: entry[2])) for row in rows)
+
+
+def _assertions(path: Path, text: str, bad: list[BadRow], skipped: list[str]) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    try:
+        fields = json.loads(path.read_bytes())
+        given = {name: fields[name] for name in _FIELDS if fields.get(name)}
+        if not all(isinstance(value, str) for value in given.values()):
+            raise TypeError
+    except (ValueError, TypeError, AttributeError):
+        bad.append(BadRow(path.name, None, "is no JSON object of key fields"))
+        return []
+    made = []
+    for name, value in given.items():
+        if holds_text(text, value, case_sensitive=False):
+            made.append({"id": name, "page": 1, "kind": "present", "text": value, "case_sensitive": False})
+        else:
+            skipped.append(f"{path.name}: its {name} does not stand in the transcription in these words")
+    return made

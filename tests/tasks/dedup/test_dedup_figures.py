@@ -36,6 +36,7 @@ def _measured(
     tenants: dict[str, str] | None = None,
     failed: str = "",
     other_sha: str | None = None,
+    complete: str = "",
 ) -> list[dict[str, Any]]:
     documents = pa.Table.from_pylist(
         [
@@ -58,7 +59,10 @@ def _measured(
 
     bound = {
         (d, "pairs"): BoundLabel.of(
-            PairsLabel(pairs=tuple(PairLabel(other=o, duplicate=s, other_content_sha=other_sha) for o, s in pairs)),
+            PairsLabel(
+                pairs=tuple(PairLabel(other=o, duplicate=s, other_content_sha=other_sha) for o, s in pairs),
+                complete=d in complete,
+            ),
             "sha",
             False,
         )
@@ -107,6 +111,18 @@ def test_clusters_follow_from_the_pairs() -> None:
     precision, recall = (1 + 1 + 0.5 + 0.5 + 1) / 5, (2 / 3 + 2 / 3 + 1 / 3 + 1 + 1) / 5
     assert rows["bcubed_f1"] == pytest.approx(2 * precision * recall / (precision + recall))
     assert rows["adjusted_rand"] == pytest.approx(adjusted_rand_score([0, 0, 0, 1, 2], [0, 0, 1, 1, 2]))
+
+
+def test_a_merge_that_complete_labels_do_not_speak_of_is_false() -> None:
+    # Merged: a-b (labelled), c-d (not labelled).
+    labels: dict[str, list[tuple[str, bool]]] = {"a": [("b", True)], "b": [], "c": [], "d": [], "e": []}
+    assert _sums(_measured(labels, complete="abcde"), "false_merge_rate") == (1, 2)
+    assert _sums(_measured(labels, complete="abcde"), "pair_precision") == (1, 2)
+    assert _sums(_measured(labels, complete="abce"), "false_merge_rate") == (0, 1)
+    # a-c, c-b: that a and b are duplicates follows.
+    follows: dict[str, list[tuple[str, bool]]] = {"a": [("c", True)], "b": [("c", True)], "c": [], "d": []}
+    rows = _measured(follows, complete="abcd")
+    assert {row["unit_id"] for row in rows if row["metric"] == "false_merge_rate"} == {"a|c", "b|c", "c|d"}
 
 
 def test_contradicting_labels_give_no_clusters() -> None:

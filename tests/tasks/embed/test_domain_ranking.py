@@ -100,9 +100,9 @@ def _facts(
     }
 
 
-def _ask(question: str, *quotes: str, section: tuple[str, ...] = ()) -> QuestionLabel:
+def _ask(question: str, *quotes: str, section: tuple[str, ...] = (), grade: int = 1) -> QuestionLabel:
     evidence = tuple(Quote(exact=quote) for quote in quotes)
-    return QuestionLabel(question_id="q", question=question, evidence=evidence, section_path=section)
+    return QuestionLabel(question_id="q", question=question, evidence=evidence, section_path=section, relevance=grade)
 
 
 def _rank(question: str, part: str, among: list[str]) -> int:
@@ -141,6 +141,39 @@ def test_without_a_quote_the_section_counts_and_without_both_the_document() -> N
     whole = _facts({"river": [_ask(question)]})["domain_ndcg", "river", "q"][0]
     second = _rank(question, PARTS["river"][0], EVERY)
     assert whole == pytest.approx((1 + 1 / np.log2(second + 1)) / (1 + 1 / np.log2(3)))
+
+
+def test_a_question_that_two_documents_answer_is_one_question() -> None:
+    question = "When is the soup salted, and when are invoices paid?"
+    asked = {
+        "office": [_ask(question, "Invoices are paid", grade=2)],
+        "kitchen": [_ask(question, "The cook salts the soup")],
+    }
+    found = _facts(asked)
+    ranks = {part: _rank(question, part, EVERY) for part in (PARTS["office"][0], PARTS["kitchen"][1])}
+    gains = (2, 1)
+    reached = sum(gain / np.log2(rank + 1) for gain, rank in zip(gains, ranks.values(), strict=True))
+    assert set(found) == {(metric, "kitchen", "q") for metric in METRICS}
+    assert found["domain_ndcg", "kitchen", "q"][0] == pytest.approx(reached / (2 + 1 / np.log2(3)))
+    # As many chunks are read as hold evidence: two.
+    lengths = {"Invoices are paid": PARTS["office"][0], "The cook salts the soup": PARTS["kitchen"][1]}
+    held = sum(len(quote) for quote, part in lengths.items() if ranks[part] <= 2)
+    assert found["retrieved_evidence_recall", "kitchen", "q"][0] == pytest.approx(held / sum(map(len, lengths)))
+    # The same id with other words is another question.
+    apart = _facts({"office": [_ask(question)], "kitchen": [_ask("When is bread baked?")]})
+    assert {(document_id, unit) for _, document_id, unit in apart} == {("office", "q"), ("kitchen", "q")}
+    # Tenants do not share questions.
+    assert len(_facts(asked, tenants={"office": "other"})) == 2 * len(METRICS)
+
+
+def test_an_answer_that_failed_is_still_wanted() -> None:
+    question = "Bread is baked at five in the morning"
+    asked = {"office": [_ask(question, "Invoices are paid")], "kitchen": [_ask(question, "Bread is baked")]}
+    found = _facts(asked, failed=("office",))
+    assert found["domain_ndcg", "kitchen", "q"] == (pytest.approx(1 / (1 + 1 / np.log2(3))), "ok")
+    assert set(_facts(asked, failed=("office", "kitchen")).values()) == {(0.0, "missing")}
+    lost = {"office": [_ask(question, "nowhere")], "kitchen": [_ask(question, "Bread is baked")]}
+    assert _facts(lost)["domain_ndcg", "kitchen", "q"] == (1.0, "ok")
 
 
 def test_only_the_tenants_own_chunks_compete() -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pymupdf
 import pytest
 
-from flows.cli.corpora import IMPORTED
 from tasks.errors import ConfigurationError
 from tasks.gold.gold_set import read_gold_set
-from tasks.gold.importers.registry import IMPORTERS, import_gold
-from tasks.gold.kinds import ContentLabel, QuestionsLabel, TablesLabel, TextLabel
+from tasks.gold.importers.formats import FORMATS
+from tasks.gold.importers.registry import READERS, import_gold
+from tasks.gold.kinds import ContentLabel, PageAssertionsLabel, QuestionsLabel, TablesLabel, TextLabel
 from tasks.metrics.table_cells import table_cells
 
 
@@ -69,15 +69,19 @@ def test_assertions_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         '{"pdf": "a.pdf", "page": 1, "id": "3", "type": "present", "text": "x", "checked": "rejected"}',
         '{"pdf": "../a.pdf", "page": 1, "id": "4", "type": "present", "text": "x"}',
         "{",
+        '{"pdf": "a.pdf", "page": 0, "id": "5", "type": "present", "text": "x"}',
     ]
     (folder / "tests.jsonl").write_text("\n".join(lines))
-    summary = import_gold("olmocr-bench", folder, tmp_path / "out")
-    assert summary.labels == {"page_assertions": 1}
+    with pytest.raises(ConfigurationError, match=r"tests\.jsonl:5: is no JSON object\ntests\.jsonl:6: page"):
+        import_gold("olmocr-bench", folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    summary = import_gold("olmocr-bench", folder, tmp_path / "out", allow_bad_rows=True)
+    assert (summary.labels, summary.bad_rows) == ({"page_assertions": 1}, {"tests.jsonl": 2})
+    assert read_gold_set(summary.gold).manifest.left_out == {"tests.jsonl": 2}
     assert [skip.partition(": ")[::2] for skip in summary.skipped] == [
         ("tests.jsonl:2", "its kind is not known here"),
         ("tests.jsonl:3", "its publisher rejected it"),
         ("tests.jsonl:4", "its PDF is missing"),
-        ("tests.jsonl:5", "it is no assertion"),
     ]
 
 
@@ -95,16 +99,27 @@ def test_lines_of_receipts_are_put_in_rows(tmp_path: Path) -> None:
     for name in ("000", "001"):
         (tmp_path / "data" / "img" / f"{name}.jpg").write_bytes(b"\xff\xd8\xff")
     (tmp_path / "data" / "box" / "002.csv").write_text(lines[0])
-    summary = import_gold("sroie", tmp_path / "data", tmp_path / "out")
-    (gold,) = read_gold_set(summary.gold).labels
-    assert gold.label == TextLabel(text="TOTAL, RM 9.00\nTHANK YOU", ignores=("case",))
-    assert [skip.split(":")[0] for skip in summary.skipped] == ["001.csv", "002.csv"]
+    (tmp_path / "data" / "key").mkdir()
+    (tmp_path / "data" / "key" / "000.json").write_text('{"total": "9.00", "date": "1 May"}')
+    with pytest.raises(ConfigurationError, match=r"001\.csv:1: is no box with a text"):
+        import_gold("sroie", tmp_path / "data", tmp_path / "out")
+    summary = import_gold("sroie", tmp_path / "data", tmp_path / "out", allow_bad_rows=True)
+    labels = {gold.kind: gold.label for gold in read_gold_set(summary.gold).labels}
+    assert labels["text"] == TextLabel(text="TOTAL, RM 9.00\nTHANK YOU", ignores=("case",))
+    (field,) = labels["page_assertions"].assertions
+    assert (field.id, field.kind, field.text, field.case_sensitive) == ("total", "present", "9.00", False)
+    assert [skip.split(":")[0] for skip in summary.skipped] == ["000.json", "002.csv"]
+    assert summary.bad_rows == {"001.csv": 1}
 
 
 def test_receipts_are_bound_to_their_images(shared_data: Path, tmp_path: Path) -> None:
     summary = import_gold("sroie", shared_data / "ocr" / "sroie", tmp_path)
-    assert (summary.labels, summary.skipped) == ({"text": 59}, ())
-    label = read_gold_set(summary.gold).labels[0]
+    assert (summary.labels, summary.bad_rows) == ({"text": 59, "page_assertions": 59}, {})
+    # 59 receipts with four fields each; 20 of these are written otherwise than the lines say.
+    gold = read_gold_set(summary.gold).labels
+    fields = sum(len(g.label.assertions) for g in gold if isinstance(g.label, PageAssertionsLabel))
+    assert (fields, len(summary.skipped)) == (59 * 4 - 20, 20)
+    label = gold[0]
     image = summary.corpus / label.document.removeprefix("sroie:")
     assert hashlib.sha256(image.read_bytes()).hexdigest() == label.content_sha
 
@@ -113,9 +128,12 @@ def test_an_unknown_format_or_a_foreign_folder_is_refused_by_name(tmp_path: Path
     with pytest.raises(ConfigurationError, match="coco") as error:
         import_gold("coco", tmp_path, tmp_path)
     assert "icdar2013" in error.value.remedy
-    for known in ("icdar2013", "article-extraction-benchmark", "olmocr-bench", "sroie"):
-        with pytest.raises(ConfigurationError):
-            import_gold(known, tmp_path, tmp_path / "out")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "README.md").write_text("nothing")
+    for form in FORMATS:
+        with pytest.raises(ConfigurationError, match=f"holds nothing of format {form.name}$") as error:
+            import_gold(form.name, tmp_path / "in", tmp_path / "out")
+        assert form.expects in error.value.remedy
     assert not (tmp_path / "out").exists()
 
 
@@ -134,19 +152,27 @@ def test_questions_keep_their_exact_passages(shared_data: Path, tmp_path: Path) 
     assert counts == {"pubmed.md": 99, "state_of_the_union.md": 76, "wikitexts.md": 144}
 
 
-def test_a_passage_that_moved_is_left_out_and_a_strange_name_refused(tmp_path: Path) -> None:
+def test_a_passage_that_moved_and_a_strange_name_are_bad_rows(tmp_path: Path) -> None:
     source = tmp_path / "in"
     (source / "corpora").mkdir(parents=True)
     (source / "corpora" / "one.md").write_text("abc def")
-    head = "question,references,corpus_id\n"
-    moved = '"[{""content"": ""def"", ""start_index"": 3, ""end_index"": 6}]"'
-    (source / "questions_df.csv").write_text(f"{head}q?,{moved},one\n")
-    summary = import_gold("chroma-chunking-eval", source, tmp_path / "out")
-    assert summary.skipped == ("one: a passage of question 1 does not stand at its place",)
-    (source / "questions_df.csv").write_text(f"{head}q?,{moved},../one\n")
-    with pytest.raises(ConfigurationError, match=r"names a text '\.\./one'"):
+    (tmp_path / "secret.md").write_text("abc def")
+
+    def row(start: int, end: int, name: str) -> str:
+        return f'q?,"[{{""content"": ""def"", ""start_index"": {start}, ""end_index"": {end}}}]",{name}\n'
+
+    rows = [row(4, 7, "one"), row(3, 6, "one"), row(4, 7, "../../secret"), "q?,none,one\n"]
+    (source / "questions_df.csv").write_text("question,references,corpus_id\n" + "".join(rows))
+    with pytest.raises(ConfigurationError) as error:
         import_gold("chroma-chunking-eval", source, tmp_path / "out")
+    assert str(error.value).split("\n")[1:] == [
+        "questions_df.csv:3: a passage does not stand at its place",
+        "questions_df.csv:4: names no text of corpora/, or is no question with references",
+        "questions_df.csv:5: its references are none",
+    ]
+    summary = import_gold("chroma-chunking-eval", source, tmp_path / "out", allow_bad_rows=True)
+    assert (summary.labels, summary.bad_rows) == ({"questions": 1}, {"questions_df.csv": 3})
 
 
 def test_the_help_names_every_format() -> None:
-    assert tuple(sorted(IMPORTERS)) == IMPORTED
+    assert sorted(READERS) == [form.name for form in FORMATS]

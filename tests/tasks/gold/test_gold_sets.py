@@ -65,9 +65,23 @@ def test_every_bad_row_is_named_by_file_and_line_without_its_words(tmp_path: Pat
     assert all(f"text.jsonl:{line}:" in str(error.value) for line in (2, 3, 4, 5))
     assert "text.jsonl:1:" not in str(error.value)
     assert "secret" not in str(error.value)
-    gold = read_gold_set(tmp_path, allow_bad_rows=True)
-    assert len(gold.labels) == 1
-    assert len(gold.bad_rows) == 4
+    with pytest.raises(ConfigurationError, match="has 4 bad rows"):
+        seal_gold_set(tmp_path, version="2")
+    assert seal_gold_set(tmp_path, version="2", allow_bad_rows=True).bad_rows == 4
+    assert (tmp_path / "text.jsonl").read_bytes() == data
+    assert [gold.document for gold in read_gold_set(tmp_path).labels] == ["web:a"]
+
+
+def test_another_number_of_bad_rows_than_was_sealed_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.jsonl").write_text(f"{json.dumps(text_row('web:a'))}\nno row\n")
+    seal_gold_set(tmp_path, "small", "1", allow_bad_rows=True)
+    manifest = yaml.safe_load((tmp_path / "manifest.yaml").read_text())
+    assert manifest["files"]["text.jsonl"]["bad_rows"] == 1
+    for known in (0, 2):
+        manifest["files"]["text.jsonl"]["bad_rows"] = known
+        (tmp_path / "manifest.yaml").write_text(yaml.safe_dump(manifest))
+        with pytest.raises(ConfigurationError, match=r"text\.jsonl:2: row"):
+            read_gold_set(tmp_path)
 
 
 def test_a_changed_file_and_a_missing_manifest_are_refused(tmp_path: Path) -> None:
