@@ -25,9 +25,6 @@ NEIGHBOURS = 10
 """The k of `neighbour_stability`."""
 DRIFT = ("drift_classifier_auc", "drift_mmd", "drift_mmd_p")
 METRICS = (*DRIFT, "neighbour_stability")
-NOT_COMPARED = "not_compared"
-"""Slice whose value says why there is no figure."""
-
 _READ = pa.schema([EMBED.field(name) for name in ("document_id", "model", "model_version", "dimension", "embeddings")])
 _ALL = "all"
 
@@ -70,10 +67,10 @@ def vector_drift(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSett
     document one chunk is looked at, since chunks of one document are no independent evidence; of each class at most
     `drift_documents` on either side. Which ones follows from hashes of ids: a run that is compared twice is compared
     by the same documents. Vectors of different models, or versions of one, have no common space: nothing is compared
-    then, and the slice `not_compared` says so.
+    then, and the slices `not_compared_with_live` and `not_compared_with_anchor` say so.
     """
     if "live" not in evidence.references:
-        _refuse(rows, METRICS, None, "there is no live run to compare with")
+        _refuse(rows, METRICS, None, "live", "there is no live run to compare with")
     run = _embedded(evidence.documents, evidence.locations)
     for name, reference in evidence.references.items():
         _compare(rows, evidence, settings, name, run, _embedded(reference.documents, reference.locations))
@@ -110,7 +107,8 @@ def _compare(
     for place, pair in pairs.items():
         new = [found for i in pair.ours if (found := drawn.get((i, run[i].file)))]
         old = [found for i in pair.theirs if (found := drawn.get((i, earlier[i].file)))]
-        _drift(rows, settings, name, place, new, old)
+        none = "" if pair.ours else f"nothing is new or changed since {name}"
+        _drift(rows, settings, name, place, new, old, none)
     both = [(i, drawn.get((i, run[i].file)), drawn.get((i, earlier[i].file))) for i in kept.ours]
     _stability(rows, name, whole, [(i, now, before) for i, now, before in both if now and before])
 
@@ -122,13 +120,14 @@ def _drift(
     slice_of: tuple[str, str] | None,
     new: list[_Drawn],
     old: list[_Drawn],
+    reason: str,
 ) -> None:
-    reason = _why_not(name, new, old)
+    reason = reason or _why_not(name, new, old)
     one, other = _matrix(new), _matrix(old)
     found = None if reason else mmd(one, other, permutations=settings.drift_permutations)
     apart = None if reason else separation(one, other)
     if found is None or apart is None or found.p_value is None:
-        _refuse(rows, DRIFT, slice_of, reason)
+        _refuse(rows, DRIFT, slice_of, name, reason)
         return
     # What 32-bit sums are good for.
     rows.value("drift_mmd", None, round(found.value, 6), slice_of=slice_of)
@@ -144,7 +143,7 @@ def _stability(
     same = [(i, now, before) for i, now, before in both if now.chunk_id == before.chunk_id]
     now, before = [one for _, one, _ in same], [other for _, _, other in same]
     if reason := _why_not(name, now, before):
-        _refuse(rows, METRICS[-1:], slice_of, reason)
+        _refuse(rows, METRICS[-1:], slice_of, name, reason)
         return
     overlap = neighbour_overlap(_matrix(before), _matrix(now), NEIGHBOURS)
     for (document_id, _, _), share in zip(same, overlap.tolist(), strict=True):
@@ -154,20 +153,21 @@ def _stability(
 def _why_not(name: str, new: list[_Drawn], old: list[_Drawn]) -> str:
     """Why two samples are not compared; empty where they are."""
     if min(len(new), len(old)) < LEAST_DOCUMENTS:
-        return f"fewer than {LEAST_DOCUMENTS} documents to compare with {name}, or in it"
+        return f"fewer than {LEAST_DOCUMENTS} documents to compare with {name}, or of {name}"
     models = [sorted({one.model for one in sample}) for sample in (new, old)]
     if models[0] != models[1] or len(models[0]) > 1:
         return f"embedded by {', '.join(models[0])}, in {name} by {', '.join(models[1])}: no common space"
     return ""
 
 
-def _refuse(rows: MetricRows, metrics: Iterable[str], slice_of: tuple[str, str] | None, reason: str) -> None:
+def _refuse(rows: MetricRows, metrics: Iterable[str], slice_of: tuple[str, str] | None, name: str, reason: str) -> None:
     """Rows without a value; where all documents are meant, also one that says why."""
-    of_class = slice_of is not None and slice_of[0].startswith("class")
+    of_class = slice_of is not None and slice_of[0] == f"class_since_{name}"
     for metric in metrics:
         rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, slice_of=slice_of)
         if not of_class:
-            rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, slice_of=(NOT_COMPARED, reason))
+            why = f"not_compared_with_{name}", reason
+            rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, slice_of=why)
 
 
 def _embedded(documents: pa.Table, locations: pa.Table) -> dict[str, _Document]:

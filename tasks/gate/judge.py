@@ -15,9 +15,10 @@ from tasks.gate.accounting import account, contract_breaches, idle_gold_sets, un
 from tasks.gate.blame import blame_documents, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import decide_drift, feature_values
-from tasks.gate.features import FEATURES
+from tasks.gate.features import FEATURES, MEASURED
 from tasks.gate.rules import rules_in_force
 from tasks.gate.settings import GateSettings
+from tasks.gate.vector_drift import decide_vector_drift
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import connect_run
@@ -43,7 +44,8 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     if anchor is not None:
         baselines["anchor"] = live if anchor == baseline else _measured_run(lake, run_id, anchor, catalogue, judged)
 
-    drift_rules = [rule for rule in rules if rule.kind == "drift"]
+    drift_rules = [rule for rule in rules if rule.kind == "drift" and (rule.stage, rule.metric) in FEATURES]
+    vector_rules = [rule for rule in rules if rule.kind == "drift" and (rule.stage, rule.metric) in MEASURED]
     values = None
     if baseline is not None:
         connect_run(lake, baseline, prefix="live_", connection=connection)
@@ -57,6 +59,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
         *contract_breaches(connection, run.figures),
         *decide(rules, catalogue, run, baselines),
         *decide_drift(drift_rules, values),
+        *decide_vector_drift(vector_rules, run.figures, baselines),
     ]
     findings, blames = mark_consequences(found)
     candidate = manifest.get("candidate")
