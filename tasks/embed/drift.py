@@ -25,6 +25,7 @@ NEIGHBOURS = 10
 """The k of `neighbour_stability`."""
 DRIFT = ("drift_classifier_auc", "drift_mmd", "drift_mmd_p")
 METRICS = (*DRIFT, "neighbour_stability")
+_JUDGED = ("drift_classifier_auc", "neighbour_stability")
 _READ = pa.schema([EMBED.field(name) for name in ("document_id", "model", "model_version", "dimension", "embeddings")])
 _ALL = "all"
 
@@ -161,11 +162,12 @@ def _why_not(name: str, new: list[_Drawn], old: list[_Drawn]) -> str:
 
 
 def _refuse(rows: MetricRows, metrics: Iterable[str], slice_of: tuple[str, str] | None, name: str, reason: str) -> None:
-    """Rows without a value; where all documents are meant, also one that says why."""
+    """Rows without a value. A small class, and why nothing is compared, is told once, not of every measure."""
     of_class = slice_of is not None and slice_of[0] == f"class_since_{name}"
     for metric in metrics:
-        rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, slice_of=slice_of)
-        if not of_class:
+        if metric in _JUDGED or not of_class:
+            rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, slice_of=slice_of)
+        if metric in _JUDGED and not of_class:
             why = f"not_compared_with_{name}", reason
             rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, slice_of=why)
 
