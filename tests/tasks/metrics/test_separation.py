@@ -27,8 +27,8 @@ def test_the_regression_is_scikit_learns(m: int, n: int, shift: float) -> None:
     is_one = np.arange(m + n) < m
     weights, intercept = logistic_regression(points, is_one)
     theirs = LogisticRegression(C=1.0, tol=1e-9, max_iter=1000).fit(points, is_one)
-    assert weights == pytest.approx(theirs.coef_[0], abs=2e-3)
-    assert intercept == pytest.approx(theirs.intercept_[0], abs=2e-3)
+    assert weights == pytest.approx(theirs.coef_[0], abs=1e-5)
+    assert intercept == pytest.approx(theirs.intercept_[0], abs=1e-5)
 
 
 def test_a_shift_that_all_can_see_is_told_apart_and_two_halves_are_not() -> None:
