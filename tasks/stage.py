@@ -207,6 +207,18 @@ class Signed:
     precedence: Mapping[str, int]
 
 
+def _nothing_stored(file: str, schema: pa.Schema, document_ids: Sequence[str]) -> pa.Table:
+    return schema.empty_table()
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An earlier run to compare with: its plan (`DOCUMENTS`) and where its rows lie (`LOCATIONS`)."""
+
+    documents: pa.Table
+    locations: pa.Table
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusEvidence:
     """What an evaluator of run facts reads: the whole run, streamed.
@@ -215,7 +227,9 @@ class CorpusEvidence:
     `stage_key` and `outcome` of all stages so far. `outputs(stage)` streams that
     stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live` the
     generation in use before this run (null where there was none). `started` is when the run's plan was made. `signed`
-    is there for the dedup stage alone.
+    is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made what is
+    live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that the
+    locations of any of these runs name: (file, schema with the columns wanted, document ids).
     """
 
     documents: pa.Table
@@ -226,6 +240,8 @@ class CorpusEvidence:
     live: IndexView | None
     started: datetime
     signed: Signed | None = None
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    stored: Callable[[str, pa.Schema, Sequence[str]], pa.Table] = _nothing_stored
 
 
 S = TypeVar("S", bound=StageSettings)

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.names import StageName
+from tasks.embed.drift import vector_drift
 from tasks.embed.questions import domain_ranking
 from tasks.embed.settings import EmbedSettings
 from tasks.metrics.rows import MetricRows
@@ -32,9 +33,10 @@ def evaluate(evidence: Evidence, settings: EmbedSettings) -> pa.Table:
 
 
 def facts(evidence: CorpusEvidence, settings: EmbedSettings) -> pa.Table:
-    """What needs all chunks: how high those that answer the corpus's own questions stand."""
+    """What needs all chunks: how high those that answer the corpus's own questions stand, and drift of vectors."""
     rows = MetricRows(StageName.EMBED)
     domain_ranking(rows, evidence, settings)
+    vector_drift(rows, evidence, settings)
     return rows.table()
 
 

@@ -23,6 +23,22 @@ class EmbedSettings(StageSettings, EmbeddingSettings):
         "answered in later runs; 0: none. Models as fast as the store (wordllama) do without.",
         json_schema_extra={"shapes_output": False},
     )
+    drift_documents: int = Field(
+        500,
+        ge=20,
+        le=20_000,
+        description="How many documents of a class, and of all classes, are looked at on either side when vectors are "
+        "held against those of live and of the anchor: a chunk of each.",
+        json_schema_extra={"shapes_output": False},
+    )
+    drift_permutations: int = Field(
+        999,
+        ge=99,
+        le=100_000,
+        description="Relabellings from which the p-value of that comparison is taken: it is never below one in this "
+        "number and one.",
+        json_schema_extra={"shapes_output": False},
+    )
     token_vectors: bool = Field(
         False,
         description="Also keep a vector per different token of a chunk, for late interaction (MaxSim) in the index. "

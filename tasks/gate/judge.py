@@ -22,9 +22,10 @@ from tasks.gate.accounting import account, contract_breaches, idle_gold_sets, un
 from tasks.gate.blame import NO_LOSSES, blame_documents, document_losses, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import decide_drift, feature_values
-from tasks.gate.features import FEATURES
+from tasks.gate.features import FEATURES, MEASURED
 from tasks.gate.rules import rules_in_force
 from tasks.gate.settings import GateSettings, Rule
+from tasks.gate.vector_drift import decide_vector_drift
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import connect_run
@@ -49,7 +50,8 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
         baselines = {name: _baseline(lake, run_id, other, catalogue, opened) for name, other in names.items()}
         decided, losses = _decide(rules, catalogue, measured, baselines)
 
-        drift_rules = [rule for rule in rules if rule.kind == "drift"]
+        drift_rules = [rule for rule in rules if rule.kind == "drift" and (rule.stage, rule.metric) in FEATURES]
+        vector_rules = [rule for rule in rules if rule.kind == "drift" and (rule.stage, rule.metric) in MEASURED]
         values = None
         if baseline is not None:
             connect_run(lake, baseline, prefix="live_", connection=connection)
@@ -64,6 +66,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
             *contract_breaches(connection, measured.figures),
             *decided,
             *decide_drift(drift_rules, values),
+            *decide_vector_drift(vector_rules, measured.figures, baselines),
         ]
     findings, blames = mark_consequences(found)
     candidate = manifest.get("candidate")

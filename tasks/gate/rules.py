@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import Catalogue
-from tasks.gate.features import FEATURES
+from tasks.gate.features import FEATURES, MEASURED
 from tasks.gate.settings import GateSettings, Rule
 
 _BROAD_SLICES = ("all", "class", "cohort")
@@ -51,8 +51,8 @@ def rules_in_force(
 
 def _check(rule: Rule, catalogue: Catalogue) -> None:
     if rule.kind == "drift":
-        if (rule.stage, rule.metric) not in FEATURES:
-            known = ", ".join(f"{stage} {name}" for stage, name in FEATURES)
+        if (rule.stage, rule.metric) not in FEATURES.keys() | MEASURED:
+            known = ", ".join(f"{stage} {name}" for stage, name in (*FEATURES, *sorted(MEASURED)))
             raise ConfigurationError(
                 f"gate rule {rule.id!r}: drift has no feature {rule.metric!r} of stage {rule.stage}",
                 remedy=f"the features are: {known}",

@@ -36,7 +36,10 @@ class Rule(_Part):
 
     id: str = Field(pattern=r"^[a-z0-9_.-]+$", description="Name of the rule.")
     stage: StageName = Field(description="The stage whose measure is judged.")
-    metric: str = Field(description="Id of a measure in the catalogue; for `drift`, of a feature (see `drift`).")
+    metric: str = Field(
+        description="Id of a measure in the catalogue; for `drift`, of a feature "
+        "or `drift_classifier_auc` (see `drift`)."
+    )
     aggregation: str | None = Field(default=None, description="Which aggregate; the measure's first where absent.")
     kind: Literal["floor", "ceiling", "equal", "guard", "proof", "drift"] = Field(
         description="floor, ceiling: the figure may not be shown to lie below, above `threshold` (a census: may not "

@@ -15,13 +15,14 @@ from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest
 from tasks.index.freshness import actual_lags
 from tasks.lake.files import read_table, write_table
+from tasks.lake.runs import Runs
 from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.deduplicate import signed_documents
 from tasks.run.execute import ids_of
 from tasks.run.registry import STAGES
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
-from tasks.stage import CorpusEvidence, IndexView
+from tasks.stage import CorpusEvidence, IndexView, Reference
 
 _OUTCOME = ["document_id", "stage", "stage_key", "outcome"]
 
@@ -36,9 +37,13 @@ def write_facts(
     *,
     index: IndexView | None = None,
     live: IndexView | None = None,
+    references: Mapping[str, str] | None = None,
     started: datetime,
 ) -> Path:
-    """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder."""
+    """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder.
+
+    `references` are the runs to compare with, by what they are (`live`, `anchor`).
+    """
     stage = STAGES[name]
     here, outcomes = stage_locations(batches, name), _outcomes(batches)
     parts = [_passage(context, name, plan, here)]
@@ -52,6 +57,8 @@ def write_facts(
             live=live,
             started=started,
             signed=signed_documents(context, batches) if name == StageName.DEDUP else None,
+            references=_references(context, references or {}),
+            stored=lambda file, schema, ids: read_table(context.lake.root / file, schema, document_ids=list(ids)),
         )
         parts.append(stage.facts(evidence, context.settings(name)))
     # The stage's own word on a document's measure comes first: none is counted twice.
@@ -64,6 +71,16 @@ def write_facts(
     path = context.folder / "facts" / f"{name}.parquet"
     write_table(stamp(concat_rows(parts), keys, labels.version, digests), path, MEASURES)
     return path
+
+
+def _references(context: RunContext, run_ids: Mapping[str, str]) -> dict[str, Reference]:
+    """The runs whose records are still there."""
+    runs = Runs(context.lake)
+    return {
+        name: Reference(runs.plan(run_id), runs.locations(run_id))
+        for name, run_id in run_ids.items()
+        if (context.lake.run(run_id) / "locations.parquet").exists()
+    }
 
 
 def add_actual_lags(

@@ -16,7 +16,7 @@ from tasks.figures.catalogue import load_catalogue
 from tasks.figures.measures import stage_measures, table_digest
 from tasks.figures.stage_table import stage_table
 from tasks.figures.stored import make_figures
-from tasks.gate.judge import judge
+from tasks.gate.judge import judge, resolve_anchor
 from tasks.gold.labels import Labels
 from tasks.index.generations import Candidate, Generation
 from tasks.index.search import LanceView
@@ -115,6 +115,7 @@ class Session:
             self.catalogue,
             index=self._index_under_test(manifest) if STAGES[stage].reads_index else None,
             live=self._baseline(manifest) if STAGES[stage].reads_index else None,
+            references=self._references(manifest) if stage is StageName.EMBED else None,
             started=started,
         )
         here = stage_locations(batches, stage)
@@ -215,6 +216,14 @@ class Session:
             return self._index_under_test(self.runs.manifest(self.context.run_id)) is not None
         except RunError:
             return False
+
+    def _references(self, manifest: dict[str, Any]) -> dict[str, str]:
+        """The runs that this one is compared with: the one that made what was live, and the pinned one."""
+        anchor = resolve_anchor(self.runs, self.context.configuration.gate.anchor)
+        found = {"live": manifest.get("baseline_run"), "anchor": anchor}
+        # A baseline that is measured again lies in the folder of the run that does so.
+        own = self.context.run_id.rsplit("/", 1)[-1]
+        return {name: run_id for name, run_id in found.items() if run_id not in (None, own)}
 
     def _index_under_test(self, manifest: dict[str, Any]) -> LanceView | None:
         recorded = asdict(self.built.generation) if self.built else manifest.get("candidate")

@@ -97,6 +97,7 @@ def _facts(
     return {
         (row["metric"], row["document_id"], row["unit_id"]): (row["value"], row["status"])
         for row in STAGE.facts(evidence, EmbedSettings()).to_pylist()
+        if row["document_id"] is not None
     }
 
 
