@@ -56,8 +56,9 @@ def write_facts(
             index=index,
             live=live,
             started=started,
+            here=here,
             signed=signed_documents(context, batches) if name == StageName.DEDUP else None,
-            references=_references(context, references or {}),
+            references=_references(context, name, references or {}),
             stored=lambda file, schema, ids: read_table(context.lake.root / file, schema, document_ids=list(ids)),
         )
         parts.append(stage.facts(evidence, context.settings(name)))
@@ -73,11 +74,11 @@ def write_facts(
     return path
 
 
-def _references(context: RunContext, run_ids: Mapping[str, str]) -> dict[str, Reference]:
+def _references(context: RunContext, stage: StageName, run_ids: Mapping[str, str]) -> dict[str, Reference]:
     """The runs whose records are still there."""
     runs = Runs(context.lake)
     return {
-        name: Reference(runs.plan(run_id), runs.locations(run_id))
+        name: Reference(runs.plan(run_id), runs.locations(run_id).filter(pc.field("stage") == stage.value))
         for name, run_id in run_ids.items()
         if (context.lake.run(run_id) / "locations.parquet").exists()
     }
