@@ -23,6 +23,7 @@ IMPORTED = (
     "languages",
     "olmocr-bench",
     "re-docred",
+    "scifact",
     "sroie",
     "webmainbench",
 )

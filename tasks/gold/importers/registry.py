@@ -15,6 +15,7 @@ from tasks.gold.importers import (
     icdar2013,
     languages,
     olmocr_bench,
+    scifact,
     sroie,
     webmainbench,
 )
@@ -31,6 +32,7 @@ IMPORTERS: Mapping[str, Callable[[Path, Path], ImportSummary]] = MappingProxyTyp
         "languages": languages.import_folder,
         "olmocr-bench": olmocr_bench.import_folder,
         "re-docred": docred.import_folder,
+        "scifact": scifact.import_folder,
         "sroie": sroie.import_folder,
         "webmainbench": webmainbench.import_folder,
     }

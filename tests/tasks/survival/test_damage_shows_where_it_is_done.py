@@ -60,13 +60,13 @@ def test_a_document_in_quarantine_is_lost_where_it_failed_and_ever_after(tmp_pat
 
 
 def test_a_table_taken_for_boilerplate_is_lost_at_boilerplate(tmp_path: Path) -> None:
-    run = run_engine(write_quay(tmp_path, boilerplate={"include_tables": False}))
+    run = run_engine(write_quay(tmp_path, boilerplate={"include_tables": False, "rescue": False}))
     assert falls(run) == [("boilerplate", "fares-1", 1, 0)]
     assert curve(run) == pytest.approx(falling(StageName.BOILERPLATE, 1))
 
 
 def test_a_wrong_merge_loses_what_the_kept_copy_does_not_say(tmp_path: Path) -> None:
-    run = run_engine(write_quay(tmp_path, dedup={"threshold": 0.6, "protect_facts": False}))
+    run = run_engine(write_quay(tmp_path, dedup={"threshold": 0.6, "bands": 32, "protect_facts": False}))
     assert run.outcome("notes/lock-a.md") == ("dropped", StageName.DEDUP)
     # The bell is rung in both; the hour of the gate is another one.
     assert falls(run) == [("dedup", "lock-2", 1, 0)]
