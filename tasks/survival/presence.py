@@ -16,6 +16,9 @@ SIMILARITY = 90.0
 """Of 100, by rapidfuzz's partial ratio over letters and digits: from here on a passage that stands there otherwise than
 it was quoted (a word misread, a mark lost) is taken for the one that was meant."""
 
+LEAST_ALIGNED = 20
+"""Letters and digits below which a passage is not aligned: something like a short one stands in every text."""
+
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 
 
@@ -24,7 +27,7 @@ def find(text: str, quote: Quote) -> tuple[int, int] | None:
 
     Word for word after folding (`tasks.documents.quotes`); else the same letters and digits in the same order, whatever
     stands between them, from one end of a word to another; else the best alignment, if its similarity reaches
-    `SIMILARITY`. But for the first way, every number of the quote must be there.
+    `SIMILARITY` (its ends may be off by a few letters). But for the first way, every number of the quote must be there.
 
     >>> find("We pay within 30 days of the in-\\nvoice.", Quote(exact="within 30 days of the invoice"))
     (7, 38)
@@ -77,13 +80,13 @@ def _lettered(text: str, quote: str) -> tuple[int, int] | None:
 
 def _aligned(text: str, quote: str) -> tuple[int, int] | None:
     wanted, letters = _letters(quote).text, _letters(text)
-    # The shorter of the two is slid along the other: a text shorter than the quote cannot hold it.
-    if not wanted or len(letters.text) < len(wanted) * SIMILARITY / 100:
+    if len(wanted) < LEAST_ALIGNED:
+        return None
+    # The shorter of the two would be slid along the other: a text shorter than the quote is compared as a whole.
+    if len(letters.text) < len(wanted) and fuzz.ratio(wanted, letters.text) < SIMILARITY:
         return None
     found = fuzz.partial_ratio_alignment(wanted, letters.text, score_cutoff=SIMILARITY)
     if found is None or found.dest_start == found.dest_end:
-        return None
-    if len(letters.text) < len(wanted) and fuzz.ratio(wanted, letters.text) < SIMILARITY:
         return None
     start, end = letters.span(found.dest_start, found.dest_end)
     return (start, end) if _numbers_agree(quote, text[start:end]) else None

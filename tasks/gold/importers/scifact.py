@@ -71,9 +71,10 @@ def _document(record: dict[str, Any], questions: dict[str, tuple[str, set[int]]]
             quotes.append({"exact": sentences[n]} | around)
         if quotes:
             labels.append({"question_id": f"claim-{claim_id}", "question": claim, "evidence": quotes})
-    data = f"# {' '.join(record['title'].split())}\n\n{text}\n".encode()
+    # Plain text: asterisks of alleles and the like are no markup.
+    data = f"{' '.join(record['title'].split())}\n\n{text}\n".encode()
     folder = "evidence" if labels else "other"
-    return MadeDocument(f"{folder}/{doc_id}.md", data, {"questions": {"questions": labels}} if labels else {})
+    return MadeDocument(f"{folder}/{doc_id}.txt", data, {"questions": {"questions": labels}} if labels else {})
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:
