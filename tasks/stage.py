@@ -229,8 +229,8 @@ class CorpusEvidence:
     streams that stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live`
     the generation in use before this run (null where there was none). `started` is when the run's plan was made.
     `signed` is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made
-    what is live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that the
-    locations of any of these runs name: (file, schema with the columns wanted, document ids).
+    what is live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that
+    the locations of any of these runs name: (file, schema with the columns wanted, document ids).
     """
 
     documents: pa.Table
