@@ -116,12 +116,14 @@ class _Reader:
         elif media_type == EMAIL:
             self.add_message(message or _read(data), name, level=level, depth=depth)
         else:
-            self._add_file(data, media_type, title, name, level=level)
+            self._add_file(data, media_type, _charset(attachment), title, name, level=level)
 
-    def _add_file(self, data: bytes, media_type: str, title: str, name: str, *, level: int) -> None:
+    def _add_file(
+        self, data: bytes, media_type: str, charset: str | None, title: str, name: str, *, level: int
+    ) -> None:
         first = self.pages + 1
         try:
-            row = self._parse(data, media_type, first)
+            row = self._parse(data, media_type, charset, first)
         except DocumentError as error:
             self._add_unread(name, media_type, error.error_class)
             return
@@ -139,7 +141,7 @@ class _Reader:
         self.elements.begin_part(name, title, level=level, page=first)
         self.elements.add_parsed(row, level=level, first_page=first)
 
-    def _parse(self, data: bytes, media_type: str, first: int) -> Row:
+    def _parse(self, data: bytes, media_type: str, charset: str | None, first: int) -> Row:
         if not data:
             raise DocumentError("empty", "the attachment has no bytes", remedy="ask the sender for it")
         target = inner_backend_of(media_type, self.settings["backends"]).target
@@ -151,7 +153,8 @@ class _Reader:
         with tempfile.TemporaryFile() as file:  # without a name, so that it is gone whatever becomes of the worker
             file.write(data)
             file.flush()
-            row: Row = parser(f"/dev/fd/{file.fileno()}", self.settings, None, pages)
+            stated = _typed(media_type, charset)
+            row: Row = parser(f"/dev/fd/{file.fileno()}", self.settings, stated, pages)
         if not row["elements"]:
             raise DocumentError("empty_parse", "the parser found no text in the attachment", remedy="open it")
         return row
@@ -200,14 +203,26 @@ def _alternative(parts: list[EmailMessage], *, related: bool) -> Iterator[_Leaf]
 
 def _body(leaf: EmailMessage) -> Elements:
     markup = leaf.get_content_type() == "text/html"
-    charset = leaf.get_content_charset()
-    declared = f"{leaf.get_content_type()}; charset={charset}" if charset else None
+    declared = _typed(leaf.get_content_type(), _charset(leaf))
     text, _ = decode(_payload(leaf), declared=declared, markup=markup)
     if not markup:
         return text_elements(text)
     elements = Elements()
     add_fragment(elements, text)
     return elements
+
+
+def _charset(leaf: EmailMessage) -> str | None:
+    """The encoding that a leaf declares; null where it declares none."""
+    try:
+        return leaf.get_content_charset()
+    except _HEADER_FAULTS:
+        return None
+
+
+def _typed(media_type: str, charset: str | None) -> str | None:
+    """What a server would have declared."""
+    return f"{media_type}; charset={charset}" if charset else None
 
 
 def _payload(leaf: Message) -> bytes:

@@ -102,7 +102,7 @@ def attachments(document: Mapping[str, Any], settings: ParseSettings) -> Mapping
 
 STAGE = Stage(
     name=StageName.PARSE,
-    version=5,
+    version=6,
     reads=(StageName.FETCH,),
     writes=PARSE,
     settings=ParseSettings,
