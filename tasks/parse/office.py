@@ -32,6 +32,7 @@ from tasks.parse.elements import Elements, Row, parsed, part
 from tasks.parse.encoding import decode
 from tasks.parse.office_properties import declared_properties
 from tasks.parse.text import parse_text
+from tasks.parse.tracked_changes import accepted
 
 os.environ["DOCLING_LIBREOFFICE_CMD"] = os.devnull
 """docling would start LibreOffice, where it finds one, to draw pictures that have no text for us."""
@@ -54,13 +55,15 @@ class _WholeParagraphs(MsWordDocumentBackend):
 
 
 def parse_docx(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
-    """The elements of a Word file. It has no pages until it is printed; page headers and footers are left out.
+    """The elements of a Word file. It has no pages until it is printed; page headers and footers are left out,
+    tracked changes are accepted.
 
     Raises:
         DocumentError: `corrupt`, `encrypted`, `archive_limit`.
     """
     _WholeParagraphs.captions.clear()
-    data, properties = _checked(path, settings)
+    with open_archive(Path(path), settings["containers"]) as archive:
+        data, properties = accepted(Path(path).read_bytes(), archive), declared_properties(archive)
     document = _convert(data, InputFormat.DOCX, WordFormatOption(backend=_WholeParagraphs))
     elements = Elements()
     captions = frozenset(_WholeParagraphs.captions)
