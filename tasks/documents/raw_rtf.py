@@ -18,7 +18,7 @@ _FONT = re.compile(rb"\\f(\d+)[^;{}]*?\\fcharset(\d+)")
 
 
 def rtf_text(data: bytes) -> str:
-    """The text of the document, its headers and notes included, what is hidden or deleted not; a damaged file is read as far as it goes."""
+    """The text with its headers and notes, less what is hidden or deleted; a damaged file as far as it goes."""
     return _Reader(data).text()
 
 

@@ -21,7 +21,9 @@ _DATE = re.compile(r"\\yr(\d{4})(?:\\mo(\d{1,2}))?(?:\\dy(\d{1,2}))?")
 
 
 def parse_rtf(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
-    """The paragraphs, tables and notes of an RTF file, less what is hidden or deleted. Its rows are told by the `|` that striprtf sets after each cell.
+    """The paragraphs, tables and notes of an RTF file, less what is hidden or deleted.
+
+    Rows are told by the `|` that striprtf sets after each cell.
 
     Raises:
         DocumentError: `corrupt`.

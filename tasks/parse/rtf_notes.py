@@ -1,4 +1,4 @@
-"""What striprtf does not tell apart in RTF: footnotes, which it leaves out, and hidden or deleted text, which it shows."""
+"""What striprtf does not see to in RTF: footnotes, which it leaves out, hidden and deleted text, which it shows."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,8 @@ _TOKEN = re.compile(
     r"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+"
 )
 _CHARACTERS = frozenset(
-    "par line sect page tab emdash endash emspace enspace qmspace bullet lquote rquote ldblquote rdblquote u".split()
+    {"par", "line", "sect", "page", "tab", "emdash", "endash", "emspace", "enspace", "qmspace", "bullet"}
+    | {"lquote", "rquote", "ldblquote", "rdblquote", "u"}
 )
 """Control words that stand for characters. Those of cells and rows stay: a table keeps its shape."""
 _ENCODING = re.compile(r"\\ansicpg\d+")
@@ -34,7 +35,7 @@ class _State:
 
 
 class Parted(NamedTuple):
-    """RTF without its notes and without hidden or deleted text, a `MARK` where each note stood, and the notes as RTF."""
+    """RTF without its notes and what is hidden or deleted, a `MARK` where each note stood; and the notes as RTF."""
 
     text: str
     notes: tuple[str, ...] = ()
