@@ -41,6 +41,7 @@ def parse_mail(path: str, settings: dict[str, Any], declared: str | None, pages:
         reader.elements,
         pages=reader.pages,
         pages_without_output=reader.missing,
+        pages_hidden=reader.hidden,
         title=_header(message, "Subject"),
         authors=_authors(message),
         published=_sent(message),
@@ -75,6 +76,7 @@ class _Reader:
     elements: Elements = field(default_factory=Elements)
     parts: list[Row] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
     pages: int = 0
     attachments: int = 0
 
@@ -138,6 +140,7 @@ class _Reader:
             place = {"name": inner_name(name, inner["name"]), "first_page": first + inner["first_page"] - 1}
             self.parts.append(inner | place)
         self.missing += [first + page - 1 for page in row["pages_without_output"]]
+        self.hidden += [first + page - 1 for page in row["pages_hidden"] or ()]
         self.elements.begin_part(name, title, level=level, page=first)
         self.elements.add_parsed(row, level=level, first_page=first)
 

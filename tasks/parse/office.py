@@ -96,7 +96,7 @@ def parse_pptx(path: str, settings: dict[str, Any], declared: str | None, pages:
     elements = Elements()
     found = read_document(document, elements, TreeOptions(paged=True))
     count = max(1, len(document.pages))
-    return _row(elements, properties, pages=count, pages_without_output=found.without_output)
+    return _row(elements, properties, pages=count, pages_without_output=found.without_output, pages_hidden=found.hidden)
 
 
 def parse_xlsx(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
@@ -118,6 +118,7 @@ def parse_xlsx(path: str, settings: dict[str, Any], declared: str | None, pages:
         properties,
         pages=max(1, len(document.pages)),
         pages_without_output=found.without_output,
+        pages_hidden=found.hidden,
         parts=[part(name, None, first_page=page) for page, name in found.sheets],
     )
 

@@ -30,7 +30,7 @@ def parse_rtf(path: str, settings: dict[str, Any], declared: str | None, pages: 
     """
     source = Path(path).read_bytes().decode("latin-1")
     try:
-        parted = part_notes(source, font_table_group(source))
+        parted = part_notes(source, font_table_group(source))  # type: ignore[no-untyped-call]
         text, notes = _plain(parted.text), [_plain(note) for note in parted.notes]
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise DocumentError(

@@ -60,6 +60,7 @@ def test_each_attachment_is_a_part_with_pages_of_its_own(mail):
 
 def test_an_attachment_that_cannot_be_read_is_a_page_without_output_and_not_a_lost_message(mail):
     assert mail["pages_without_output"] == [7]
+    assert mail["pages_hidden"] == [6]  # the hidden sheet of the workbook
 
 
 def test_every_element_is_found_in_its_part_and_page_by_the_second_reader(mail, mailbox):
