@@ -75,8 +75,8 @@ class HttpFetcher:
 
         Raises:
             DocumentError: `not_found`, `gone`, `http_client_error`, `too_large`, `too_many_redirects`,
-                `address_refused`, `bad_redirect`, `robots_disallowed`, `corrupt`; transient: `http_server_error`, `timeout`,
-                `unreachable`.
+                `address_refused`, `bad_redirect`, `robots_disallowed`, `corrupt`; transient: `http_server_error`,
+                `timeout`, `unreachable`.
         """
         robots = robots and self._settings.robots == "obey"
         conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}

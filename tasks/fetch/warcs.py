@@ -68,7 +68,7 @@ def take(
 
 
 class _AnyCase(ArcWarcRecordLoader):  # type: ignore[misc]
-    """warcio takes only addresses that begin in lower case for those of the web; RFC 3986 says that case is the same."""
+    """warcio takes addresses for those of the web only in lower case; RFC 3986 has schemes in either."""
 
     def load_http_headers(self, rec_type: str, uri: str | None, stream: Any, length: int | None) -> Any:
         if uri:
