@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 _WIDTH_ELSEWHERE = 120
 """Columns where output goes to a file or a pipe."""
 
-RunOption = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, the beginning of one, or `last`.")]
+RunOption = Annotated[
+    str,
+    typer.Option(
+        "--run", metavar="RUN", help="A run id, the beginning of one, or `last`: the newest that got to its gate."
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:

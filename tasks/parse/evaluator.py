@@ -70,7 +70,8 @@ def evaluate(evidence: Evidence, settings: StageSettings) -> pa.Table:
 def _free(rows: MetricRows, row: Mapping[str, Any], cost: Cost | None) -> None:
     document_id, pages = row["document_id"], row["pages"]
     texts = [element["text"] for element in row["elements"]]
-    rows.ratio("page_completeness", document_id, pages - len(row["pages_without_output"]), pages)
+    shown = pages - len(row["pages_hidden"] or ())
+    rows.ratio("page_completeness", document_id, shown - len(row["pages_without_output"]), shown, version=2)
     rows.ratio("garbage_ratio", document_id, sum(map(garbage_characters, texts)), sum(map(len, texts)), version=2)
     if cost is None:
         rows.without_value("seconds_per_page", document_id, MetricStatus.MISSING)

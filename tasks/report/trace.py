@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from schemas.names import Cohort
 from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import Catalogue
 from tasks.lake.layout import Lake
@@ -102,6 +103,11 @@ def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
     )
 
 
+def _told_apart(row: dict[str, Any]) -> str:
+    about = f"{row['document_id']}, source {row['source']}, class {row['doc_class']}, {row['cohort']}"
+    return plain_text(f"{row['uri']} ({about})")
+
+
 def _find(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict[str, Any]:
     found: list[dict[str, Any]] = (
         connection.sql(
@@ -118,10 +124,12 @@ def _find(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict
         .to_pylist()
     )
     nearest = [row for row in found if row["distance"] == found[0]["distance"]]
+    # Of a document that came back under another id (its source was renamed, say) the old one is a tombstone.
+    nearest = [row for row in nearest if row["cohort"] != Cohort.DELETED] or nearest
     if len(nearest) == 1:
         return {key: value for key, value in nearest[0].items() if key != "distance"}
     if nearest:
-        several = ", ".join(f"{plain_text(row['uri'])} ({row['document_id']})" for row in nearest[:5])
+        several = ", ".join(map(_told_apart, nearest[:5]))
         raise ConfigurationError(
             f"{len(nearest)} documents of run {run_id} match {name!r}", remedy=f"give the id of one of them: {several}"
         )

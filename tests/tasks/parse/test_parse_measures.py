@@ -35,6 +35,7 @@ def measured(
     stale: bool = False,
     pages: int = 1,
     pages_without_output: tuple[int, ...] = (),
+    pages_hidden: tuple[int, ...] | None = None,
     cost: Cost | None = None,
 ) -> list[dict[str, Any]]:
     output = pa.Table.from_pylist(
@@ -45,6 +46,7 @@ def measured(
                 "parser_version": "1",
                 "pages": pages,
                 "pages_without_output": list(pages_without_output),
+                "pages_hidden": pages_hidden,
                 "meta_authors": [],
                 "elements": elements,
             }
@@ -77,6 +79,12 @@ def test_without_labels_only_free_measures_are_written() -> None:
     assert figure(rows, "garbage_ratio") == (8 / 14, "ok")
     assert figure(rows, "seconds_per_page") == (0.5, "ok")
     assert figure(rows, "peak_rss") == (1000.0, "ok")
+
+
+def test_hidden_pages_are_neither_read_nor_lost() -> None:
+    rows = measured([element(0, "paragraph", "x")], {}, pages=5, pages_without_output=(2,), pages_hidden=(3, 4))
+    (row,) = (row for row in rows if row["metric"] == "page_completeness")
+    assert (row["numerator"], row["denominator"]) == (2, 3)
 
 
 def test_an_empty_parse_of_a_labelled_text_loses_every_character() -> None:
