@@ -1,4 +1,4 @@
-"""Which point is best by a measure, and of which others that is shown: paired by document, corrected for many points."""
+"""Which point is best by a measure, and of which others that is shown: paired by document, corrected for many."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

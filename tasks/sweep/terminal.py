@@ -40,9 +40,10 @@ def print_result(console: Console, result: Result, folder: str) -> None:
 def _tables(result: Result) -> Iterator[tuple[str, list[tuple[str, Chosen, str | None]]]]:
     """Heading and columns (head, measure, group) of each table."""
     if result.order.by is None:
+        several = len({chosen.stage for chosen in result.measures}) > 1
         for start in range(0, len(result.measures), _COLUMNS):
             part = result.measures[start : start + _COLUMNS]
-            yield "", [(_head(chosen), chosen, None) for chosen in part]
+            yield "", [(_head(chosen, several=several), chosen, None) for chosen in part]
         return
     for chosen in result.measures:
         groups = result.groups_of(chosen)
@@ -79,9 +80,9 @@ def _shown(figure: dict[str, Any] | None, chosen: Chosen) -> Text:
     return text + Text(f"\n{interval + ' · ' if interval else ''}n {figure['items']}", style="dim not bold")
 
 
-def _head(chosen: Chosen) -> str:
+def _head(chosen: Chosen, *, several: bool) -> str:
     arrow = {"higher": "↑", "lower": "↓", "none": ""}[chosen.metric.direction]
-    return f"{chosen.stage} {chosen.metric.id} {arrow}".rstrip()
+    return f"{chosen.name if several else chosen.metric.id} {arrow}".rstrip()
 
 
 def _say(console: Console, line: str) -> None:

@@ -55,7 +55,7 @@ def conclusion(result: Result, standing: Standing) -> str:
         f"{head} {labels[standing.leader]} has the best figure ({figure}); that it is better than "
         f"{_named(labels, others)} is not shown"
     )
-    if len(result.order.axes) == 1 and (first := min(standing.level)) != standing.leader:
+    if len(result.order.axes) == 1 and len(others) > 1 and (first := min(standing.level)) != standing.leader:
         said += f"; the first value that is not shown to be worse: {labels[first]}"
     return said
 
