@@ -4,11 +4,13 @@ The elements are built with an XML library, so that a name of foreign origin is 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
 from tasks.report.values import plain_text, shown_value
+from tasks.sweep.axes import Axis
 from tasks.sweep.chosen import Chosen
 from tasks.sweep.result import Result
 from tasks.sweep.wording import MARKS, title
@@ -30,7 +32,8 @@ def plot(result: Result, chosen: Chosen) -> str:
 def lines(result: Result, chosen: Chosen) -> ElementTree.Element:
     """A line per group: x the points in their order, equally far apart, y the figure with its 95 % interval.
 
-    A point without a figure breaks its line. With more than 12 groups the first 12 are drawn, and that is said.
+    Values that are no numbers (names of extractors) have no way from one to the next: their points are not joined. A
+    point without a figure breaks its line. With more than 12 groups the first 12 are drawn, and that is said.
     """
     cells = result.cells()
     groups = result.groups_of(chosen)
@@ -42,6 +45,7 @@ def lines(result: Result, chosen: Chosen) -> ElementTree.Element:
     low, high = _extent(series)
     points = result.order.points
     step = _WIDTH / max(1, len(points) - 1)
+    ordered = len(result.order.axes) == 1 and _is_ordered(result.order.axes[0])
     root = _canvas(_LEFT + _WIDTH + 190, _TOP + _HEIGHT + 110, title(chosen))
     for part in range(5):
         value = low + (high - low) * part / 4
@@ -56,7 +60,10 @@ def lines(result: Result, chosen: Chosen) -> ElementTree.Element:
     axis = result.order.axes[0].name if len(result.order.axes) == 1 else "number of the point"
     _text(root, _LEFT + _WIDTH / 2, _TOP + _HEIGHT + 100, plain_text(axis), anchor="middle")
     for n, (group, row) in enumerate(zip(drawn, series, strict=True)):
-        _series(root, row, step, (low, high), _INKS[n % len(_INKS)], _SHAPES[(n // len(_INKS)) % len(_SHAPES)])
+        ink, dashes = _INKS[n % len(_INKS)], _SHAPES[(n // len(_INKS)) % len(_SHAPES)]
+        # Beside one another, so that intervals do not hide each other.
+        beside = 5 * (n - (len(drawn) - 1) / 2)
+        _series(root, row, _Frame(step, beside, low, high, ordered), ink, dashes)
         y = _TOP + 10 + 18 * n
         _add(root, "line", x1=_LEFT + _WIDTH + 16, x2=_LEFT + _WIDTH + 40, y1=y, y2=y, stroke=_INKS[n % len(_INKS)])
         _text(root, _LEFT + _WIDTH + 46, y + 4, plain_text(group or "all")[:22])
@@ -122,18 +129,25 @@ def _heat_cell(
     _text(root, x + _CELL_WIDTH / 2, y + 36, f"n {cell['items']}", anchor="middle", ink=ink)
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where a line's points stand: their distance, how far aside, the ends of the scale, whether they are joined."""
+
+    step: float
+    beside: float
+    low: float
+    high: float
+    joined: bool
+
+
 def _series(
-    root: ElementTree.Element,
-    row: Sequence[dict[str, Any] | None],
-    step: float,
-    extent: tuple[float, float],
-    ink: str,
-    dashes: str,
+    root: ElementTree.Element, row: Sequence[dict[str, Any] | None], frame: _Frame, ink: str, dashes: str
 ) -> None:
     places = [
-        None if cell is None else (_x(i, step, len(row)), _y(cell["value"], *extent)) for i, cell in enumerate(row)
+        None if cell is None else (_x(i, frame.step, len(row)) + frame.beside, _y(cell["value"], frame.low, frame.high))
+        for i, cell in enumerate(row)
     ]
-    for before, after in pairwise(places):
+    for before, after in pairwise(places) if frame.joined else ():
         if before is not None and after is not None:
             drawn = _add(root, "line", x1=before[0], y1=before[1], x2=after[0], y2=after[1], stroke=ink)
             drawn.set("stroke-width", "2")
@@ -142,10 +156,14 @@ def _series(
         if place is None or cell is None:
             continue
         if cell["low"] is not None and cell["high"] is not None:
-            ends = _y(cell["low"], *extent), _y(cell["high"], *extent)
-            _add(root, "line", x1=place[0], x2=place[0], y1=ends[0], y2=ends[1], stroke=ink)
+            ends = (_y(cell[name], frame.low, frame.high) for name in ("low", "high"))
+            _add(root, "line", x1=place[0], x2=place[0], y1=next(ends), y2=next(ends), stroke=ink)
         dot = _add(root, "circle", cx=place[0], cy=place[1], r=5 if cell["standing"] == "best" else 3.5, stroke=ink)
         dot.set("fill", "#ffffff" if cell["standing"] == "worse" else ink)
+
+
+def _is_ordered(axis: Axis) -> bool:
+    return all(label[:1].isdigit() for label in axis.labels)
 
 
 def _extent(series: Sequence[Sequence[dict[str, Any] | None]]) -> tuple[float, float]:
