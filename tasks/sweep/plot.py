@@ -35,7 +35,7 @@ def lines(result: Result, chosen: Chosen) -> ElementTree.Element:
     Values that are no numbers (names of extractors) have no way from one to the next: their points are not joined. A
     point without a figure breaks its line. With more than 12 groups the first 12 are drawn, and that is said.
     """
-    cells = result.cells()
+    cells = result.cells
     groups = result.groups_of(chosen)
     drawn = groups[:_MOST_LINES]
     series = [
@@ -78,7 +78,7 @@ def heat_map(result: Result, chosen: Chosen) -> ElementTree.Element:
 
     Where a measure has no better and worse, darker is higher. A cell without a figure stays empty.
     """
-    cells = result.cells()
+    cells = result.cells
     groups = result.groups_of(chosen)
     down, across = result.order.axes
     left, room = 150.0, 70.0 + _CELL_HEIGHT * len(down.values)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -22,7 +23,7 @@ from tasks.sweep.order import Order
 from tasks.sweep.standing import Standing, stand
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """A finished sweep. `figures` has the schema `SWEEP_FIGURES`; `groups` are the parts of the documents that tables
     and plots show, null (all of them) first; `without` are measures that had nothing to measure.
@@ -39,9 +40,10 @@ class Result:
     def groups_of(self, chosen: Chosen) -> list[str | None]:
         """The groups in which a measure counted anything."""
         place = (str(chosen.stage), chosen.metric.id)
-        known = {key[3] for key in self.cells() if key[1:3] == place}
+        known = {key[3] for key in self.cells if key[1:3] == place}
         return [group for group in self.groups if group in known]
 
+    @cached_property
     def cells(self) -> dict[tuple[Any, ...], dict[str, Any]]:
         """Headline figures by point, stage, measure and group."""
         return _cells_of(self.figures.to_pylist(), self.order.by)
@@ -54,7 +56,9 @@ def read_result(order: Order, driven: Driven, lake: Lake, catalogue: Catalogue) 
     counted = {chosen for chosen in order.measures if any(_is(key, chosen) for key in headline)}
     measures = order.measures if order.asked else worth_showing(order.measures, counted)
     groups: dict[str | None, None] = {None: None}
-    groups |= dict.fromkeys(sorted({key[3] for key in headline if key[3] is not None}))
+    named = sorted({key[3] for key in headline if key[3] is not None})
+    # One class that holds all documents would say everything twice.
+    groups |= dict.fromkeys(named if order.by != "class" or len(named) > 1 else ())
     standings = list(_standings(order, driven, lake, catalogue, measures, tuple(groups), headline))
     told = {(s.chosen.stage, s.chosen.metric.id, s.group): s for s in standings}
     for key, row in headline.items():

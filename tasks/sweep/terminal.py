@@ -60,7 +60,7 @@ def _print_table(
     for head, _, _ in columns:
         table.add_column(Text(head), justify="right")
     table.add_column("computed", justify="right")
-    cells = result.cells()
+    cells = result.cells
     for point, done in zip(result.order.points, result.driven.done, strict=True):
         row = [
             _shown(cells.get((point.number, str(chosen.stage), chosen.metric.id, group)), chosen)

@@ -7,6 +7,8 @@ from tasks.sweep.chosen import Chosen
 from tasks.sweep.result import Result
 from tasks.sweep.standing import Standing
 
+_EQUAL = 1e-9
+
 MARKS = {"best": "*", "level": "~", "worse": "", None: ""}
 LEGEND = (
     "* best: every other point is shown to be worse (95 %, paired by document, corrected for the number of points). "
@@ -30,34 +32,33 @@ def conclusions(result: Result) -> Iterator[str]:
 def conclusion(result: Result, standing: Standing) -> str:
     """Which point is best and whether that is shown; along one setting also the first value that is level with it."""
     labels = {point.number: point.label for point in result.order.points}
-    where = "" if standing.group is None else f" · {standing.group}"
-    value = result.cells()[standing.leader, str(standing.chosen.stage), standing.chosen.metric.id, standing.group]
-    figure = shown_value(value["value"], standing.chosen.metric.unit)
-    head = f"{standing.chosen.stage} {standing.chosen.metric.id}{where}:"
-    if standing.of(standing.leader) == "best":
-        return f"{head} {labels[standing.leader]} is best ({figure}); every other point is shown to be worse"
-    others = [point for point in standing.level if point != standing.leader]
-    same = all(
-        result.cells()[p, str(standing.chosen.stage), standing.chosen.metric.id, standing.group]["value"]
-        == value["value"]
-        for p in standing.points
-    )
-    if same:
+    chosen, leader = standing.chosen, standing.leader
+    values = _values(result, standing)
+    head = f"{chosen.stage} {chosen.metric.id}{'' if standing.group is None else f' · {standing.group}'}:"
+    figure = shown_value(values[leader], chosen.metric.unit)
+    alike = [p for p in standing.level if p != leader and abs(values[p] - values[leader]) <= _EQUAL]
+    unshown = [p for p in standing.level if p != leader and p not in alike]
+    if len(alike) + 1 == len(standing.points):
         return f"{head} the same at all points ({figure})"
+    if len(standing.level) == 1:
+        return f"{head} {labels[leader]} is best ({figure}); every other point is shown to be worse"
+    said = f"{head} {labels[leader]} has the best figure ({figure})"
+    if alike:
+        said += f", the same as {_named(labels, alike)}"
     if not standing.tested:
-        return (
-            f"{head} {labels[standing.leader]} has the best figure ({figure}); it is one of the corpus as a whole, "
-            f"without parts by document, so no difference can be shown"
-        )
-    if standing.chosen.metric.basis == "census":
-        return f"{head} {labels[standing.leader]} is best ({figure}), level with {_named(labels, others)}"
-    said = (
-        f"{head} {labels[standing.leader]} has the best figure ({figure}); that it is better than "
-        f"{_named(labels, others)} is not shown"
-    )
-    if len(result.order.axes) == 1 and len(others) > 1 and (first := min(standing.level)) != standing.leader:
+        return f"{said}; it is one of the corpus as a whole, not of documents, so no difference can be shown"
+    if not unshown:
+        return f"{said}; every other point is shown to be worse"
+    said += f"; that it is better than {_named(labels, unshown)} is not shown"
+    if len(result.order.axes) == 1 and len(standing.level) > 2 and (first := min(standing.level)) != leader:
         said += f"; the first value that is not shown to be worse: {labels[first]}"
     return said
+
+
+def _values(result: Result, standing: Standing) -> dict[int, float]:
+    place = (str(standing.chosen.stage), standing.chosen.metric.id, standing.group)
+    cells = result.cells
+    return {point: cells[point, *place]["value"] for point in standing.points}
 
 
 def _named(labels: dict[int, str], points: list[int]) -> str:

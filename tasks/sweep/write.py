@@ -68,7 +68,7 @@ def to_json(result: Result) -> dict[str, Any]:
                 "group": group,
                 **{name: cell[name] for name in ("value", "low", "high", "items", "documents", "standing", "p_value")},
             }
-            for (point, stage, metric, group), cell in result.cells().items()
+            for (point, stage, metric, group), cell in result.cells.items()
             if any(chosen.name == f"{stage}.{metric}" for chosen in result.measures)
         ],
         "conclusions": list(conclusions(result)),
@@ -98,7 +98,7 @@ def _page(result: Result, plots: dict[Chosen, str]) -> str:
 
 
 def _table(result: Result, chosen: Chosen) -> tuple[list[str], list[tuple[str, list[dict[str, Any] | None], str]]]:
-    found = result.cells()
+    found = result.cells
     groups = result.groups_of(chosen)
     rows = []
     for point, done in zip(result.order.points, result.driven.done, strict=True):

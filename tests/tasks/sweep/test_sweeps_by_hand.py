@@ -75,7 +75,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def _values(result: Result, measure: str, group: str | None = None) -> list[Any]:
     stage, metric = measure.split(".")
-    found = [result.cells().get((p.number, stage, metric, group)) for p in result.order.points]
+    found = [result.cells.get((p.number, stage, metric, group)) for p in result.order.points]
     return [None if cell is None else cell["value"] for cell in found]
 
 
