@@ -12,8 +12,8 @@ from tasks.sweep.chosen import Chosen
 from tasks.sweep.result import Result
 from tasks.sweep.wording import LEGEND, MARKS, conclusions, title
 
-_COLUMNS = 4
-"""Measures or classes beside one another, so that a table fits on a terminal."""
+_WIDTH_OF_A_FIGURE = 32
+"""Columns of the terminal for a measure or a class, what stands on either side of a table included."""
 
 
 def print_result(console: Console, result: Result, folder: str) -> None:
@@ -24,7 +24,7 @@ def print_result(console: Console, result: Result, folder: str) -> None:
         f"sweep {driven.sweep_id}: {len(order.points)} points over the {driven.documents} documents of run "
         f"{driven.source_run}, from {order.first} to {order.last}",
     )
-    for heading, columns in _tables(result):
+    for heading, columns in _tables(result, max(1, console.width // _WIDTH_OF_A_FIGURE)):
         _print_table(console, result, heading, columns)
     for line in conclusions(result):
         _say(console, line)
@@ -37,18 +37,18 @@ def print_result(console: Console, result: Result, folder: str) -> None:
     _say(console, f"live, runs and baselines are as they were. figures, table and plots: {folder}")
 
 
-def _tables(result: Result) -> Iterator[tuple[str, list[tuple[str, Chosen, str | None]]]]:
-    """Heading and columns (head, measure, group) of each table."""
+def _tables(result: Result, beside: int) -> Iterator[tuple[str, list[tuple[str, Chosen, str | None]]]]:
+    """Heading and columns (head, measure, group) of each table, `beside` figures in each."""
     if result.order.by is None:
         several = len({chosen.stage for chosen in result.measures}) > 1
-        for start in range(0, len(result.measures), _COLUMNS):
-            part = result.measures[start : start + _COLUMNS]
+        for start in range(0, len(result.measures), beside):
+            part = result.measures[start : start + beside]
             yield "", [(_head(chosen, several=several), chosen, None) for chosen in part]
         return
     for chosen in result.measures:
         groups = result.groups_of(chosen)
-        for start in range(0, len(groups), _COLUMNS):
-            part_of = groups[start : start + _COLUMNS]
+        for start in range(0, len(groups), beside):
+            part_of = groups[start : start + beside]
             yield title(chosen), [(plain_text(group or "all"), chosen, group) for group in part_of]
 
 
