@@ -20,6 +20,8 @@ _SHAPES = ("", "6 3", "2 3", "9 3 2 3")
 _SOFT, _LINE, _INK = "#55606e", "#d8dde4", "#1c2430"
 _LEFT, _TOP, _WIDTH, _HEIGHT = 64.0, 44.0, 520.0, 260.0
 _CELL_WIDTH, _CELL_HEIGHT = 92.0, 46.0
+_MARGIN = 36.0
+"""Room for the lines that stand aside of the first and the last point."""
 _MOST_LINES = 12
 
 
@@ -44,7 +46,7 @@ def lines(result: Result, chosen: Chosen) -> ElementTree.Element:
     ]
     low, high = _extent(series)
     points = result.order.points
-    step = _WIDTH / max(1, len(points) - 1)
+    step = (_WIDTH - 2 * _MARGIN) / max(1, len(points) - 1)
     ordered = len(result.order.axes) == 1 and _is_ordered(result.order.axes[0])
     root = _canvas(_LEFT + _WIDTH + 190, _TOP + _HEIGHT + 110, title(chosen))
     for part in range(5):
@@ -183,7 +185,7 @@ def _extent(series: Sequence[Sequence[dict[str, Any] | None]]) -> tuple[float, f
 
 
 def _x(i: int, step: float, number: int) -> float:
-    return _LEFT + (_WIDTH / 2 if number == 1 else i * step)
+    return _LEFT + (_WIDTH / 2 if number == 1 else _MARGIN + i * step)
 
 
 def _y(value: float, low: float, high: float) -> float:
