@@ -20,7 +20,7 @@ class Standing:
 
     `leader` has the best figure (the first of several), `level` are the points that are not shown to be worse, itself
     included. `p_values` are of the tests that were made. `tested` is false where a figure has no parts by document, so
-    that nothing can be shown of it.
+    that nothing can be shown of it; `enough` is false where so few documents differ that no test could show anything.
     """
 
     chosen: Chosen
@@ -30,6 +30,7 @@ class Standing:
     points: tuple[int, ...]
     p_values: Mapping[int, float]
     tested: bool
+    enough: bool
 
     def of(self, point: int) -> str | None:
         """`best`, `level` or `worse`; null of a point without a figure, and where all are level: nothing is told."""
@@ -59,7 +60,7 @@ def stand(
     others = [point for point in known if point != leader]
     if chosen.metric.basis == "census":
         level = [point for point in known if abs(known[point] - known[leader]) <= _EQUAL]
-        return Standing(chosen, group, leader, tuple(level), tuple(known), {}, True)
+        return Standing(chosen, group, leader, tuple(level), tuple(known), {}, True, True)
     tests: dict[int, Demonstration] = {}
     for point in others:
         found = _test(chosen, samples.get(leader), samples.get(point))
@@ -67,7 +68,8 @@ def stand(
             tests[point] = found
     p_values = dict(zip(tests, adjusted(list(tests.values()))[0], strict=True)) if tests else {}
     level = [point for point in known if point == leader or p_values.get(point, 1.0) >= ALPHA]
-    return Standing(chosen, group, leader, tuple(level), tuple(known), p_values, bool(tests) or not others)
+    enough = any(test.least <= ALPHA for test in tests.values())
+    return Standing(chosen, group, leader, tuple(level), tuple(known), p_values, bool(tests) or not others, enough)
 
 
 def _test(chosen: Chosen, leader: pl.DataFrame | None, other: pl.DataFrame | None) -> Demonstration | None:

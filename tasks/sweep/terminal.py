@@ -34,7 +34,9 @@ def print_result(console: Console, result: Result, folder: str) -> None:
         _say(console, "nothing to measure: none of the measures has labels or documents in this corpus")
     if result.without and order.asked:
         _say(console, f"nothing to measure: {', '.join(chosen.name for chosen in result.without)}")
-    _say(console, f"live, runs and baselines are as they were. figures, table and plots: {folder}")
+    _say(console, "live, runs and baselines are as they were")
+    # A path is kept whole, to be copied.
+    console.print(f"figures, table and plots: {folder}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _tables(result: Result, beside: int) -> Iterator[tuple[str, list[tuple[str, Chosen, str | None]]]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tasks.gate.evidence import ALPHA, documents_needed
 from tasks.report.values import shown_value
 from tasks.sweep.chosen import Chosen
 from tasks.sweep.result import Result
@@ -49,6 +50,8 @@ def conclusion(result: Result, standing: Standing) -> str:
         return f"{said}; it is one of the corpus as a whole, not of documents, so no difference can be shown"
     if not unshown:
         return f"{said}; every other point is shown to be worse"
+    if not standing.enough:
+        return f"{said}; nothing can be shown: at least {documents_needed(ALPHA)} labelled documents must differ"
     said += f"; that it is better than {_named(labels, unshown)} is not shown"
     if len(result.order.axes) == 1 and len(standing.level) > 2 and (first := min(standing.level)) != leader:
         said += f"; the first value that is not shown to be worse: {labels[first]}"

@@ -34,7 +34,9 @@ def standing(name: str, *points: Sequence[float]) -> Standing:
 
 def test_the_best_of_two_is_best_once_five_documents_show_it() -> None:
     assert standing("language_accuracy", [1] * 4, [0] * 4).level == (1, 2)  # 1 of 16 exchanges
+    assert not standing("language_accuracy", [1] * 4, [0] * 4).enough
     assert standing("language_accuracy", [1] * 5, [0] * 5).level == (1,)  # 1 of 32
+    assert standing("language_accuracy", [1] * 5, [0] * 5).enough
     assert standing("language_accuracy", [1] * 5, [0] * 5).of(1) == "best"
 
 
