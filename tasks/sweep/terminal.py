@@ -41,7 +41,7 @@ def print_result(console: Console, result: Result, folder: str) -> None:
 
 def _tables(result: Result, beside: int) -> Iterator[tuple[str, list[tuple[str, Chosen, str | None]]]]:
     """Heading and columns (head, measure, group) of each table, `beside` figures in each."""
-    if result.order.by is None:
+    if len(result.groups) == 1:
         several = len({chosen.stage for chosen in result.measures}) > 1
         for start in range(0, len(result.measures), beside):
             part = result.measures[start : start + beside]
@@ -57,7 +57,9 @@ def _tables(result: Result, beside: int) -> Iterator[tuple[str, list[tuple[str, 
 def _print_table(
     console: Console, result: Result, heading: str, columns: Sequence[tuple[str, Chosen, str | None]]
 ) -> None:
-    table = Table(title=heading or None, title_justify="left", title_style="bold", expand=False)
+    if heading:
+        console.print(heading, style="bold", markup=False, highlight=False)
+    table = Table()
     table.add_column("point")
     for head, _, _ in columns:
         table.add_column(Text(head), justify="right")
