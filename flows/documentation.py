@@ -284,6 +284,8 @@ def _small_print(metric: Metric) -> str:
         f"missing output: {metric.missing_note}{score}",
         f"source: {metric.source}; proven by: {metric.oracle}; version {metric.version}",
     ]
+    if metric.places:
+        lines.insert(2, f"places at fault: {metric.places}")
     if metric.slices:
         lines.insert(2, f"slices beside class and cohort: {', '.join(metric.slices)}")
     return "\n".join(f"- {' '.join(line.split())}" for line in lines)

@@ -32,6 +32,7 @@ class Metric(BaseModel):
     missing_score: float | None
     missing_note: str
     slices: tuple[str, ...]
+    places: str | None = None
     source: str
     oracle: str
 
