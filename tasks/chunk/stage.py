@@ -141,7 +141,7 @@ STAGE = Stage(
     settings=ChunkSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=7,
+    scorer_version=8,
     evaluate=evaluate,
-    labels=("questions",),
+    labels=("questions", "boundaries"),
 )
