@@ -282,7 +282,8 @@ def _small_print(metric: Metric) -> str:
         f"needs {needs}; {metric.basis}; {', '.join(metric.aggregation)} over one row per {metric.per}",
         f"nothing to measure: {metric.empty}",
         f"missing output: {metric.missing_note}{score}",
-        f"source: {metric.source}; proven by: {metric.oracle}; version {metric.version}",
+        f"source: {metric.source}; version {metric.version}",
+        f"proven by: {metric.oracle}; in {', '.join(f'`{test}`' for test in metric.proven_in)}",
     ]
     if metric.places:
         lines.insert(2, f"places at fault: {metric.places}")

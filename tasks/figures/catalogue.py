@@ -35,6 +35,7 @@ class Metric(BaseModel):
     places: str | None = None
     source: str
     oracle: str
+    proven_in: tuple[str, ...] = ()
 
 
 class Catalogue(BaseModel):

@@ -57,6 +57,7 @@ def test_spans_are_counted_per_type_and_overall(score: Callable[..., Any]) -> No
     # Found by hand: two addresses right, one IP address that nobody labelled, one labelled card that is none.
     assert got["pii_precision", None] == (2, 3, "ok")
     assert got["pii_recall", None] == (2, 3, "ok")
+    assert got["pii_f1", None] == (2 * 2, 3 + 3, "ok")
     assert got["pii_f2", None] == (5 * 2, 4 * 3 + 3, "ok")
     assert got["pii_recall", "EMAIL_ADDRESS"] == (2, 2, "ok")
     assert got["pii_precision", "IP_ADDRESS"] == (0, 1, "ok")
@@ -84,7 +85,7 @@ def test_partial_and_type_matching_are_stated_apart(score: Callable[..., Any]) -
     assert got["pii_recall", None] == (0, 2, "ok")
     assert got["pii_recall_partial", None] == (2, 2, "ok")
     assert got["pii_recall_type", None] == (1, 2, "ok")
-    assert got["pii_precision_partial", None] == (1, 1, "ok")
+    assert got["pii_precision_partial", None] == got["pii_precision_type", None] == (1, 1, "ok")
 
 
 def test_what_did_not_reach_the_stage_and_what_it_does_not_look_for_are_named(score: Callable[..., Any]) -> None:
