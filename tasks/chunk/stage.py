@@ -143,5 +143,5 @@ STAGE = Stage(
     fingerprint=fingerprint,
     scorer_version=8,
     evaluate=evaluate,
-    labels=("questions",),
+    labels=("questions", "boundaries"),
 )

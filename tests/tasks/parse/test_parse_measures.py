@@ -144,6 +144,31 @@ def test_cells_at_fault_are_named_by_place_and_never_by_text() -> None:
     assert "Secret" not in str(rows)
 
 
+def test_edits_are_named_by_place_and_never_by_text() -> None:
+    rows = measured([element(0, "paragraph", "9999 alpha 19 gam")], {"text": TextLabel(text="alpha 12 gamma")})
+    places = {
+        (r["metric"], r["unit_id"], r["slice_value"], r["numerator"], r["denominator"])
+        for r in rows
+        if r["slice_key"] == "fault"
+    }
+    assert places == {
+        ("cer", "d#expected-0-0-found-0-5", "invented", 5, 14),
+        ("cer", "d#expected-7-8-found-12-13", "changed", 1, 14),
+        ("cer", "d#expected-12-14-found-17-17", "missing", 2, 14),
+        ("wer", "d#expected-0-0-found-0-1", "invented", 1, 3),
+        ("wer", "d#expected-1-3-found-2-4", "changed", 2, 3),
+    }
+    assert "9999" not in str(rows)
+
+
+def test_few_edits_of_a_bad_text_are_named() -> None:
+    words = " ".join(f"w{n}" for n in range(900))
+    rows = measured([element(0, "paragraph", words.replace("w1", "v1"))], {"text": TextLabel(text=words)})
+    assert sum(r["metric"] == "cer" and r["slice_key"] == "fault" for r in rows) == 20
+    # w1, w10 to w19 and w100 to w199 are three runs of words.
+    assert sum(r["metric"] == "wer" and r["slice_key"] == "fault" for r in rows) == 3
+
+
 def test_structure_is_scored_by_kind_order_and_level() -> None:
     blocks = [
         ("heading", "Scope", 1),
