@@ -108,12 +108,12 @@ def _content(source: Source, rendered: Rendered) -> ContentLabel:
 
 
 def _boundaries(rendered: Rendered) -> BoundariesLabel:
-    """A cut is sensible between a paragraph and the heading after it, and harmful after the first words of one."""
+    """A cut is sensible before a heading or a further paragraph, and harmful after the first words of a paragraph."""
     main = [(p.block.kind, " ".join(visible(p.block.text).split())) for p in rendered.placed if p.main]
     places = [
-        BoundaryLabel(before=" ".join(text.split()[-6:]), after=heading, sensible=True)
-        for (kind, text), (following, heading) in pairwise(main)
-        if (kind, following) == ("paragraph", "heading")
+        BoundaryLabel(before=" ".join(text.split()[-6:]), after=" ".join(after.split()[:6]), sensible=True)
+        for (kind, text), (following, after) in pairwise(main)
+        if kind in ("paragraph", "list_item") and following in ("heading", "paragraph")
     ]
     for kind, text in main:
         words = text.split()
