@@ -113,3 +113,7 @@ class Lake:
     def run(self, run_id: str) -> Path:
         """The folder of a run."""
         return self.runs / run_id
+
+    def alone(self, run_id: str, what: StageName | str) -> Path:
+        """A run's metric rows of a stage scored alone, or (`inputs`) what these were made from."""
+        return self.runs / run_id / "alone" / str(what)

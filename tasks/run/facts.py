@@ -183,7 +183,7 @@ def _without_output(
     for batch in batches:
         wanted = sorted(failed & labelled & set(ids_of(batch.read_documents())))
         if wanted:
-            parts.append(_as_missing(score_nothing(context, name, batch, wanted, labels), gold))
+            parts.append(as_missing(score_nothing(context, name, batch, wanted, labels), gold))
     return concat_rows(parts)
 
 
@@ -192,7 +192,7 @@ def _measured(rows: pa.Table) -> list[tuple[str, str | None]]:
     return list(zip(rows.column("metric").to_pylist(), rows.column("document_id").to_pylist(), strict=True))
 
 
-def _as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
+def as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
     """The rows of gold measures, as missing. Where holding nothing is the best there is (nothing flagged wrongly,
     nothing kept that must go), a failure has earned no score: the row is counted without a value.
     """
