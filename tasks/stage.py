@@ -321,4 +321,4 @@ def select(table: pa.Table, document_ids: Sequence[str]) -> pa.Table:
         KeyError: a document has no row.
     """
     positions = {document_id: i for i, document_id in enumerate(table.column("document_id").to_pylist())}
-    return table.take([positions[document_id] for document_id in document_ids])
+    return table.take(pa.array([positions[document_id] for document_id in document_ids], pa.int64()))

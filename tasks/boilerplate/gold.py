@@ -9,7 +9,7 @@ from schemas.names import StageName
 from schemas.stages import BOILERPLATE
 from tasks.boilerplate.alignment import coverage
 from tasks.boilerplate.settings import BoilerplateSettings
-from tasks.documents.gold_elements import GOLD_PARSER
+from tasks.documents.gold_elements import GOLD_PARSER, lacks_structure
 from tasks.gold.kinds import ContentLabel
 from tasks.gold.labels import Labels
 from tasks.stage import Batch
@@ -57,10 +57,10 @@ def kept(elements: Sequence[str], content: str) -> list[bool]:
 def unfit_alone(
     document: Mapping[str, Any], rows: Mapping[StageName, dict[str, Any]], settings: BoilerplateSettings
 ) -> str | None:
-    """Elements made of the main text alone have nothing that must go; running lines are known by their places."""
+    """What a text is made of must be known; and running lines, where they are looked for, are known by their places."""
     parsed = rows[StageName.PARSE]
-    if parsed["parser_version"] == "content":
-        return "no_parse_label"
+    if why := lacks_structure(parsed):
+        return why
     own = settings.for_class(document["doc_class"])
     paged = parsed["pages"] > 1 and (own.running or own.line_numbers)
     if paged and not any(element["bbox"] for element in parsed["elements"]):

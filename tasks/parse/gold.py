@@ -20,8 +20,8 @@ _KINDS = frozenset(ElementKind)
 def gold_rows(batch: Batch, labels: Labels, settings: StageSettings) -> pa.Table:
     """`PARSE` rows with the elements that labels describe, of the documents that have such labels.
 
-    They are the blocks of `structure`, or else the paragraphs of `text`, or else those of `content` (which say nothing
-    of what is not content); `parser_version` says which. The HTML of `tables` goes with the table blocks, in order,
+    They are the blocks of `structure`, or else the paragraphs of `content` (which say nothing of what is no content), or
+    else those of `text`; `parser_version` says which. The HTML of `tables` goes with the table blocks, in order,
     where there are as many. What no label speaks of is as the parser read it: the number of pages, the encoding, and
     what the file declares of itself (`meta_*`). `batch.tables` holds the stage's own rows for that.
     """
@@ -52,10 +52,10 @@ def _elements(labels: Labels, document_id: str) -> tuple[str, Elements] | None:
     if (structure := labels.of(document_id, StructureLabel, "structure")) is not None:
         tables = labels.of(document_id, TablesLabel, "tables")
         return "structure", _blocks(structure.blocks, tables.tables if tables else ())
-    if (text := labels.of(document_id, TextLabel, "text")) is not None:
-        return "text", _paragraphs(text.text)
     if (content := labels.of(document_id, ContentLabel, "content")) is not None:
         return "content", _paragraphs(content.text)
+    if (text := labels.of(document_id, TextLabel, "text")) is not None:
+        return "text", _paragraphs(text.text)
     return None
 
 

@@ -22,7 +22,7 @@ CHAIN = (
 )
 """Stages that are given gold outputs, in order. What parse reads are bytes, alone as in the cascade."""
 
-_ELEMENTS_FROM = ("structure", "text", "content")
+_ELEMENTS_FROM = ("structure", "content", "text")
 
 
 @dataclass(slots=True)
