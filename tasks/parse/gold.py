@@ -20,8 +20,8 @@ _KINDS = frozenset(ElementKind)
 def gold_rows(batch: Batch, labels: Labels, settings: StageSettings) -> pa.Table:
     """`PARSE` rows with the elements that labels describe, of the documents that have such labels.
 
-    They are the blocks of `structure`, or else the paragraphs of `content` (which say nothing of what is no content), or
-    else those of `text`; `parser_version` says which. The HTML of `tables` goes with the table blocks, in order,
+    They are the blocks of `structure`, or else the paragraphs of `content` (which say nothing of what is no content),
+    or else those of `text`; `parser_version` says which. The HTML of `tables` goes with the table blocks, in order,
     where there are as many. What no label speaks of is as the parser read it: the number of pages, the encoding, and
     what the file declares of itself (`meta_*`). `batch.tables` holds the stage's own rows for that.
     """

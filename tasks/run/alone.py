@@ -37,6 +37,9 @@ SCORED = tuple(stage for stage in CHAIN if STAGES[stage].labels)
 
 INPUTS = "inputs"
 
+_OF_THE_INDEX = frozenset({"residual_pii"})
+"""Labelled measures of these stages that are made of the whole index, not of a document."""
+
 
 def score_alone(
     context: RunContext, batches: Sequence[BatchRef], labels: Labels, catalogue: Catalogue, former_runs: Iterable[str]
@@ -198,7 +201,12 @@ def _without(stage: StageName, reasons: Mapping[str, str], labels: Labels, measu
 
 
 def _gold_measures(catalogue: Catalogue, stage: StageName) -> list[Metric]:
-    return [metric for metric in catalogue.of_stage(stage) if metric.needs == "gold" and metric.per != "run"]
+    """The measures that need labels and a document's rows alone."""
+    return [
+        metric
+        for metric in catalogue.of_stage(stage)
+        if metric.needs == "gold" and metric.per != "run" and metric.id not in _OF_THE_INDEX
+    ]
 
 
 @dataclass(frozen=True, slots=True)
