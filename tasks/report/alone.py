@@ -1,16 +1,17 @@
 """Own fault or inherited: the stages of a run scored alone, as lines of a table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import duckdb
 import polars as pl
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from tasks.figures.alone import beside_samples
 from tasks.figures.catalogue import Catalogue
-from tasks.gate.inheritance import Beside, Fault, beside
+from tasks.gate.inheritance import TOLERANCE, Beside, Fault, beside
 from tasks.lake.layout import Lake
 from tasks.report.values import NOTHING, plain_text, shown_difference, shown_interval, shown_value
 
@@ -28,6 +29,7 @@ class AloneLine:
     """A measure of a stage in the cascade beside the same alone, as text. `lost` is empty where nothing was."""
 
     stage: str
+    metric: str
     label: str
     definition: str
     doc_class: str
@@ -56,50 +58,41 @@ def read_alone(lake: Lake, run_id: str, catalogue: Catalogue, connection: duckdb
     lines = []
     for cascade, alone, lost in beside_samples(lake, run_id, catalogue):
         compared = beside(catalogue, pl.DataFrame(cascade), pl.DataFrame(alone), pl.DataFrame(lost))
-        lines += [_line(found, catalogue) for found in compared if _shown(found)]
+        lines += [_line(found, catalogue) for found in _shown(list(compared))]
     return Alone(tuple(lines), tuple(_not_scored(connection)))
 
 
 def print_alone(console: Console, alone: Alone) -> None:
-    """Prints the table; reads without colour."""
+    """Prints the table, as wide as its content; reads without colour."""
     if not alone.lines:
         console.print("No document could be scored alone.")
     else:
         console.print("Own fault or inherited: each stage in the cascade beside the same on gold inputs")
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in (
-            "stage",
-            "measure",
-            "class",
-            "documents",
-            "cascade",
-            "alone",
-            "difference",
-            "lost before",
-            "fault",
-        ):
-            table.add_column(name, justify="left" if name in ("stage", "measure", "class", "fault") else "right")
+        for name in ("stage", "measure", "class"):
+            table.add_column(name, overflow="fold")
+        for name in ("documents", "cascade", "alone", "difference", "lost before"):
+            table.add_column(name, justify="right", overflow="fold")
+        table.add_column("fault", overflow="fold")
         for line in alone.lines:
             difference = f"{line.difference} ({line.interval})" if line.interval else line.difference
-            table.add_row(
-                line.stage,
-                line.label,
-                plain_text(line.doc_class),
-                line.documents,
-                line.cascade,
-                line.alone,
-                difference,
-                line.lost,
-                line.fault,
-            )
-        console.print(table)
+            counts = (line.documents, line.cascade, line.alone, difference, line.lost)
+            table.add_row(line.stage, line.metric, plain_text(line.doc_class), *counts, line.fault)
+        unbounded = Console(width=100_000)
+        needed = Measurement.get(unbounded, unbounded.options, table).maximum
+        wide = Console(file=console.file, width=max(needed, console.width), highlight=False)
+        (console if console.is_terminal else wide).print(table)
     for sentence in alone.not_scored:
-        console.print(f"not scored: {sentence}", markup=False)
+        console.print(f"not scored: {sentence}", markup=False, highlight=False)
 
 
-def _shown(found: Beside) -> bool:
-    differs = found.difference is not None and abs(found.difference) > 1e-9
-    return found.doc_class is None or differs or bool(found.lost) or found.fault is not Fault.NOT_SHOWN
+def _shown(found: Sequence[Beside]) -> Iterable[Beside]:
+    """A measure over all documents; a class where it loses more, or by another's fault, than the whole."""
+    for part in found:
+        differs = part.difference is not None and abs(part.difference) > TOLERANCE
+        told = part.fault is not Fault.NOT_SHOWN and part.fault is not found[0].fault
+        if part.doc_class is None or differs or part.lost or told:
+            yield part
 
 
 def _line(found: Beside, catalogue: Catalogue) -> AloneLine:
@@ -110,6 +103,7 @@ def _line(found: Beside, catalogue: Catalogue) -> AloneLine:
         documents += f" of {found.alone_documents}"
     return AloneLine(
         stage=found.stage,
+        metric=found.metric,
         label=metric.title,
         definition=metric.definition,
         doc_class=found.doc_class or "all",

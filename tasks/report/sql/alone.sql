@@ -24,7 +24,7 @@ WITH both_ways AS (
     FROM (SELECT *, status IN ('ok', 'missing') AS scored FROM both_ways) b
     JOIN catalogue c ON c.metric = b.metric AND c.stage = b.stage
     WHERE NOT scored OR (c.per = 'unit') = (b.unit_id IS NOT NULL)
-    GROUP BY ALL
+    GROUP BY b.way, b.stage, b.metric, b.document_id, c.direction, c.aggregation
 ), pairs AS (
     SELECT stage, metric, document_id, direction,
            max(value) FILTER (way = 'cascade') AS in_cascade, max(value) FILTER (way = 'alone') AS alone,
@@ -41,5 +41,5 @@ JOIN paths n USING (document_id)
 LEFT JOIN alone_inputs i ON i.document_id = p.document_id AND i.stage = p.stage
 WHERE ($stage IS NULL OR p.stage = $stage) AND ($metric IS NULL OR p.metric = $metric)
   AND ($document_id IS NULL OR p.document_id = $document_id)
-  AND (NOT $differing_only::BOOLEAN OR p.in_cascade IS DISTINCT FROM p.alone OR p.lost_upstream > 0)
+  AND (NOT $differing_only::BOOLEAN OR p.alone IS NOT NULL AND (abs(p.in_cascade - p.alone) > 1e-9 IS NOT FALSE))
 ORDER BY stage_order(p.stage), p.metric, uri
