@@ -13,6 +13,7 @@ from tasks.figures.catalogue import Catalogue, Metric
 from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.report.alone import Alone, read_alone
 from tasks.report.figure_lines import (
     JUDGEMENTS,
     Cells,
@@ -50,6 +51,7 @@ class Content:
     survival: tuple[Curve, ...]
     survival_stages: tuple[str, ...]
     stages: tuple[StageFigures, ...]
+    alone: Alone
     quarantine: tuple[dict[str, Any], ...]
     worst: tuple[tuple[Metric, tuple[dict[str, Any], ...]], ...]
     costs: tuple[dict[str, Any], ...]
@@ -93,6 +95,7 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
             survival=survival,
             survival_stages=survival_stages,
             stages=tuple(stage_figures(figures, cells, catalogue)),
+            alone=read_alone(lake, run_id, catalogue, connection),
             quarantine=tuple(run_query(connection, "quarantine").to_pylist()),
             worst=tuple(_worst(connection, catalogue)),
             costs=tuple(run_query(connection, "cost").to_pylist()),
