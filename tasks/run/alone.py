@@ -5,7 +5,7 @@ as they were is not scored again, there or in the next run.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ def score_alone(
     for batch in batches:
         documents = batch.read_documents()
         documents = documents.filter(pa.array([i in labelled for i in ids_of(documents)], pa.bool_()))
-        scope = _scope(documents, labels)
+        scope = _scope(documents, labels, catalogue)
         if not any(scope.values()):
             continue
         keys = _keys(context, batch, documents, labels)
@@ -73,12 +73,18 @@ def score_alone(
         write_table(pa.Table.from_pylist(inputs, schema=ALONE_INPUTS), path, ALONE_INPUTS)
 
 
-def _scope(documents: pa.Table, labels: Labels) -> dict[StageName, list[str]]:
+def _scope(documents: pa.Table, labels: Labels, catalogue: Catalogue) -> dict[StageName, list[str]]:
     """The documents that have a label which a stage is scored by, fresh or stale."""
+    kinds = {stage: leading_labels(catalogue, stage) for stage in SCORED}
     return {
-        stage: [i for i in ids_of(documents) if any((i, kind) in labels.bound for kind in STAGES[stage].labels)]
+        stage: [i for i in ids_of(documents) if any((i, kind) in labels.bound for kind in kinds[stage])]
         for stage in SCORED
     }
+
+
+def leading_labels(catalogue: Catalogue, stage: StageName) -> frozenset[str]:
+    """The kinds of label without which none of a stage's figures is made; others only add to one."""
+    return frozenset(metric.labels[0] for metric in gold_measures(catalogue, stage))
 
 
 def _keys(context: RunContext, batch: BatchRef, documents: pa.Table, labels: Labels) -> dict[StageName, dict[str, str]]:
@@ -114,13 +120,14 @@ def _score_batch(
         return rows, told
     gold = gold_elements(context, batch, select(documents, [i for i in ids_of(documents) if i in wanted]), labels)
     for stage in CHAIN:
-        reasons = _unfit(context, stage, gold, labels, pending.get(stage, ()))
+        kinds = leading_labels(catalogue, stage)
+        reasons = _unfit(context, stage, gold, labels, kinds, pending.get(stage, ()))
         scored = [i for i in pending.get(stage, ()) if i not in reasons]
         before = {i: tuple(stages) for i, stages in gold.stands_in.items()}
         output = run_on_gold(context, stage, gold, labels, scored)
         if stage not in rows:
             continue
-        measures = {metric.id: metric for metric in _gold_measures(catalogue, stage)}
+        measures = {metric.id: metric for metric in gold_measures(catalogue, stage)}
         evaluated = _evaluate(context, stage, gold, labels, output, scored, measures)
         rows[stage] = concat_rows([evaluated, _without(stage, reasons, labels, measures)])
         told += [
@@ -138,14 +145,19 @@ def _score_batch(
 
 
 def _unfit(
-    context: RunContext, stage: StageName, gold: GoldOutputs, labels: Labels, document_ids: Sequence[str]
+    context: RunContext,
+    stage: StageName,
+    gold: GoldOutputs,
+    labels: Labels,
+    kinds: Collection[str],
+    document_ids: Sequence[str],
 ) -> dict[str, str]:
     """Why documents cannot be scored at a stage: no fresh label, no gold input, or one that it cannot be judged on."""
     record, settings = STAGES[stage], context.settings(stage)
     reasons = {
         i: "stale_label"
         for i in document_ids
-        if all(labels.is_stale(i, kind) for kind in record.labels if (i, kind) in labels.bound)
+        if all(labels.is_stale(i, kind) for kind in kinds if (i, kind) in labels.bound)
     }
     inputs = gold.inputs(stage, set(document_ids) - set(reasons))
     there = set(ids_of(inputs.documents))
@@ -192,15 +204,14 @@ def _without(stage: StageName, reasons: Mapping[str, str], labels: Labels, measu
     rows = MetricRows(stage)
     for document_id in reasons:
         for metric in measures.values():
-            kinds = [kind for kind in metric.labels if (document_id, kind) in labels.bound]
-            if kinds:
-                stale = all(labels.is_stale(document_id, kind) for kind in kinds)
+            if (document_id, metric.labels[0]) in labels.bound:
+                stale = labels.is_stale(document_id, metric.labels[0])
                 status = MetricStatus.STALE_LABEL if stale else MetricStatus.NOT_APPLICABLE
                 rows.without_value(metric.id, document_id, status, version=metric.version)
     return rows.table()
 
 
-def _gold_measures(catalogue: Catalogue, stage: StageName) -> list[Metric]:
+def gold_measures(catalogue: Catalogue, stage: StageName) -> list[Metric]:
     """The measures that need labels and a document's rows alone."""
     return [
         metric
