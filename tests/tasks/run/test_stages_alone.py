@@ -1,5 +1,6 @@
 """A fault of one stage shows alone at that stage and nowhere else; what follows from it is inherited."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from schemas.names import StageName
 from tasks.gate.inheritance import Beside
 from tasks.lake.files import read_table, write_table
 from tests.engine import EngineRun, run_engine
-from tests.tasks.run.notes_by_hand import PEOPLE, alone, configured, labels, name, write_labels, write_notes
+from tests.tasks.run.notes_by_hand import PEOPLE, alone, blocks, configured, labels, name, write_labels, write_notes
 
 
 def notes(folder: Path) -> Path:
@@ -158,3 +159,28 @@ def test_what_follows_from_the_same_is_not_scored_again(tmp_path: Path) -> None:
     # One label fewer, of two finds: one is now a false one.
     assert values["emma.md"] == 0.5
     assert set(values.values()) == {0.5, 0.125}
+
+
+def test_a_pair_missed_since_one_of_the_two_was_broken_is_found_alone(tmp_path: Path) -> None:
+    write_notes(tmp_path)
+    first, second, third = (name(person) for person in list(PEOPLE)[:3])
+    # A copy with a line end more; the parser breaks the copy alone. The third is labelled as different.
+    (tmp_path / "in" / second).write_text((tmp_path / "in" / first).read_text() + "\n")
+    for file in (first, third):
+        person = next(person for person in PEOPLE if name(person) == file)
+        (tmp_path / "broken" / f"{file}.json").write_text(json.dumps(blocks(person)))
+    one = next(iter(PEOPLE))
+    pairs = [{"other": f"notes:{second}", "duplicate": True}, {"other": f"notes:{third}", "duplicate": False}]
+    made = {
+        first: {"structure": {"blocks": blocks(one)}, "pairs": {"pairs": pairs}},
+        second: {"structure": {"blocks": blocks(one)}},
+    }
+    write_labels(tmp_path, "1", made)
+    outside = {"backends": {"markdown": "outside"}, "outside": {"folder": str(tmp_path / "broken")}}
+    run = run_engine(configured(tmp_path, parse=outside))
+    found = alone(run)
+    assert (found["pair_recall"].cascade, found["pair_recall"].alone) == (0, 1)
+    assert (found["missed_merge_rate"].cascade, found["missed_merge_rate"].alone) == (1, 0)
+    # The third has no gold text: what is not known is not judged.
+    statuses = [row["status"] for row in rows(run, StageName.DEDUP) if row["metric"] == "pair_recall"]
+    assert sorted(statuses) == ["not_applicable", "ok"]
