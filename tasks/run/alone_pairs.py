@@ -64,13 +64,18 @@ def score_pairs_alone(context: RunContext, batches: Sequence[BatchRef], plan: pa
     digests = {i: label_digest(labels, i, STAGES[_DEDUP].labels) for i in labelled}
     table = stamp(_of_documents(rows.table()), {}, labels.version, digests)
     write_table(table, context.lake.alone(context.run_id, _DEDUP) / _FILE, MEASURES)
+    for i in labelled:
+        if labels.is_stale(i, "pairs"):
+            reasons[i] = "stale_label"
+        elif i not in clusters:
+            reasons.setdefault(i, "not_parsed")
     inputs = [
         {
             "document_id": i,
             "stage": _DEDUP.value,
             "alone_key": "",
-            "scored": i in clusters and not labels.is_stale(i, "pairs"),
-            "reason": "stale_label" if labels.is_stale(i, "pairs") else reasons.get(i),
+            "scored": i not in reasons,
+            "reason": reasons.get(i),
             "made_from": made[i][0] if i in made else None,
             "stands_in": made[i][1] if i in made else [],
         }
