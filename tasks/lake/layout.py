@@ -123,3 +123,7 @@ class Lake:
     def sweep(self, sweep_id: str) -> Path:
         """The folder of a sweep."""
         return self.root / "sweeps" / sweep_id
+
+    def alone(self, run_id: str, what: StageName | str) -> Path:
+        """A run's metric rows of a stage scored alone, or (`inputs`) what these were made from."""
+        return self.runs / run_id / "alone" / str(what)

@@ -1,6 +1,6 @@
 """One document's way through the eleven stages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -69,12 +69,25 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue, *, word
         return Trace(
             run_id,
             document,
-            tuple(run_query(connection, "one_document", parameters).to_pylist(maps_as_pydicts="strict")),
+            tuple(_stages(connection, parameters)),
             tuple(run_query(connection, "chunks_of_document", parameters).to_pylist()),
             next(iter(kept.to_pylist()), None),
             details,
             tuple(run_query(connection, "evidence_lost", parameters).to_pylist()),
         )
+
+
+def _stages(connection: duckdb.DuckDBPyConnection, parameters: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """The stages in order; `alone` are a stage's figures on gold inputs, `not_alone` says why it has none."""
+    alone: dict[str, dict[str, float]] = {}
+    reasons: dict[str, str] = {}
+    for row in run_query(connection, "alone", parameters).to_pylist():
+        if row["alone"] is not None:
+            alone.setdefault(row["stage"], {})[row["metric"]] = row["alone"]
+        elif row["reason"] is not None:
+            reasons[row["stage"]] = row["reason"]
+    for stage in run_query(connection, "one_document", parameters).to_pylist(maps_as_pydicts="strict"):
+        yield stage | {"alone": alone.get(stage["stage"], {}), "not_alone": reasons.get(stage["stage"])}
 
 
 def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
@@ -170,6 +183,11 @@ def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalog
             lines.append(f"contained in {kept}, {shown_value(held)} of its shingles{alike}")
     if figures := stage["figures"]:
         lines.append(", ".join(f"{name} {_value(catalogue, stage['stage'], name, v)}" for name, v in figures.items()))
+    if alone := stage["alone"]:
+        said = ", ".join(f"{name} {_value(catalogue, stage['stage'], name, v)}" for name, v in alone.items())
+        lines.append(f"alone, on gold inputs: {said}")
+    elif stage["not_alone"]:
+        lines.append(f"not scored alone: {stage['not_alone']}")
     if stage["file"]:
         lines.append(f"rows in {stage['file']}")
     return lines

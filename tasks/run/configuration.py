@@ -79,6 +79,11 @@ class RunSettings(_Part):
     batch_size: int = Field(default=256, ge=1, le=1000, description="Most documents that travel together.")
     workers: int = Field(default=2, ge=1, le=64, description="Batches that are worked on at the same time.")
     keep_generations: int = Field(default=3, ge=1, description="Index generations that stay for a rollback.")
+    score_alone: bool = Field(
+        default=False,
+        description="Also run and score each labelled stage on gold inputs, so that its own faults are told from "
+        "inherited ones. Runs the stages after parse a second time on the labelled documents.",
+    )
 
 
 class Configuration(_Part):

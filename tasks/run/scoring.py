@@ -91,13 +91,14 @@ def score_nothing(
     stage = STAGES[name]
     documents = select(batch.read_documents(), document_ids)
     tables = {read: load_rows(context, read, batch, document_ids) for read in stage.reads}
-    empty = pa.Table.from_pylist([{"document_id": i} | _nothing(stage.writes) for i in document_ids], stage.writes)
+    empty = pa.Table.from_pylist([{"document_id": i} | nothing(stage.writes) for i in document_ids], stage.writes)
     settings = {read: context.settings(read) for read in stage.reads}
     evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw, settings)
     return stage.evaluate(evidence, context.settings(name))
 
 
-def _nothing(schema: pa.Schema) -> dict[str, Any]:
+def nothing(schema: pa.Schema) -> dict[str, Any]:
+    """The columns of an output row that holds nothing."""
     row: dict[str, Any] = {}
     for field in schema:
         if field.name == "document_id" or field.nullable:
