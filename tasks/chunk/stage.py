@@ -149,8 +149,8 @@ STAGE = Stage(
     settings=ChunkSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=7,
+    scorer_version=8,
     evaluate=evaluate,
-    labels=("questions",),
+    labels=("questions", "boundaries"),
     unfit_alone=unfit_alone,
 )

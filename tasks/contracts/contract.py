@@ -11,7 +11,7 @@ import pyarrow as pa
 import yaml
 
 from schemas.documents import DOCUMENTS, LOCATIONS, TIMESTAMP
-from schemas.figures import FIGURES
+from schemas.figures import FIGURES, SWEEP_FIGURES
 from schemas.ledger import LEDGER, QUARANTINE
 from schemas.measures import ALONE_INPUTS, MEASURES
 from schemas.stages import INDEX_ROWS, SIGNATURE, STAGE_OUTPUTS
@@ -26,6 +26,7 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
         "measures": MEASURES,
         "alone_inputs": ALONE_INPUTS,
         "figures": FIGURES,
+        "sweep_figures": SWEEP_FIGURES,
         "labels": LABELS,
         "signature": SIGNATURE,
         "index_rows": INDEX_ROWS,

@@ -103,13 +103,13 @@ def attachments(document: Mapping[str, Any], settings: ParseSettings) -> Mapping
 
 STAGE = Stage(
     name=StageName.PARSE,
-    version=5,
+    version=6,
     reads=(StageName.FETCH,),
     writes=PARSE,
     settings=ParseSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=4,
+    scorer_version=5,
     evaluate=evaluate,
     labels=("text", "tables", "structure", "page_assertions"),
     attachments=attachments,

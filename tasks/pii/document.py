@@ -1,6 +1,5 @@
 """A document on its way through the stage: the passages that are searched as units, and what becomes of them."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,13 +8,11 @@ from schemas.names import ElementKind, StageName
 from tasks.pii.detection import Find
 from tasks.pii.fields import Segment, authors_of, segments, title_of
 from tasks.pii.redaction import Redactor, resolve
+from tasks.pii.repeated import LEAST_REPEATED, Repeated
 from tasks.pii.settings import PiiSettings, PlaceOfText
 from tasks.pii.visible import Visible, visible
 
 _PATTERNS_ONLY = frozenset({ElementKind.CODE, ElementKind.FORMULA})
-
-_LEAST_REPEATED = 5
-"""Characters from which on a found value is looked for in the rest of its document."""
 
 
 @dataclass(slots=True)
@@ -105,37 +102,18 @@ def repeat(document: Document, settings: PiiSettings, *, fields_only: bool = Fal
         for find in passage.finds:
             value = passage.seen.text[find.start : find.end]
             single = find.type == "PERSON" and len(value.split()) < 2
-            if settings.redacts(find.type) and len(value) >= _LEAST_REPEATED and not single:
+            if settings.redacts(find.type) and len(value) >= LEAST_REPEATED and not single:
                 values.setdefault(value, find)
     if not values:
         return
+    found = Repeated(values)
     for passage in document.fields() if fields_only else document.passages():
-        _add(passage, values, settings)
-    loose = {re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", value))) + r"(?![^\W_])",
-                        re.IGNORECASE): find for value, find in values.items()}  # fmt: skip
+        known = {(find.start, find.end) for find in passage.finds}
+        again = [find for find in found.exactly(passage.seen.text) if (find.start, find.end) not in known]
+        if again:
+            passage.finds = resolve(passage.seen.text, passage.finds + again, settings, passage.place)
     for segment, passage in document.uri:
-        repeated = [
-            Find(match.start(), match.end(), find.type, find.score)
-            for pattern, find in loose.items()
-            for match in pattern.finditer(segment.text)
-        ]
-        passage.finds = resolve(segment.text, passage.finds + repeated, settings, "uri")
-
-
-def _add(passage: Passage, values: Mapping[str, Find], settings: PiiSettings) -> None:
-    text = passage.seen.text
-    covered = {(find.start, find.end) for find in passage.finds}
-    repeated: list[Find] = []
-    for value, find in values.items():
-        start = text.find(value)
-        while start >= 0:
-            end = start + len(value)
-            inside_word = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
-            if not inside_word and (start, end) not in covered:
-                repeated.append(Find(start, end, find.type, find.score))
-            start = text.find(value, end)
-    if repeated:
-        passage.finds = resolve(text, passage.finds + repeated, settings, passage.place)
+        passage.finds = resolve(segment.text, passage.finds + list(found.loosely(segment.text)), settings, "uri")
 
 
 def redacted(document: Document, settings: PiiSettings, redactor: Redactor) -> dict[str, Any]:

@@ -92,13 +92,13 @@ def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.PII,
-    version=4,
+    version=5,
     reads=(StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE),
     writes=PII,
     settings=PiiSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=2,
+    scorer_version=3,
     evaluate=evaluate,
     context=("uri",),
     labels=("pii", "questions"),

@@ -135,6 +135,15 @@ def load_configuration(path: Path) -> Configuration:
     Raises:
         ConfigurationError: every wrong key or value with its path and what is allowed there.
     """
+    return parse_configuration(read_mapping(path), path)
+
+
+def read_mapping(path: Path) -> Any:
+    """What a configuration's file holds, not validated.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no YAML.
+    """
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -143,7 +152,7 @@ def load_configuration(path: Path) -> Configuration:
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not valid YAML: {error}", remedy="mend the line it names") from error
-    return parse_configuration(data, path)
+    return data
 
 
 def parse_configuration(data: Any, path: Path) -> Configuration:

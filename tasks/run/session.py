@@ -31,7 +31,7 @@ from tasks.run.facts import add_actual_lags, all_locations, stage_locations, wri
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.planning import make_plan, split_batches
-from tasks.run.registry import STAGES
+from tasks.run.registry import STAGES, scorer
 from tasks.run.scoring import score_documents
 
 
@@ -185,7 +185,7 @@ class Session:
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
         told = self.runs.manifest(self.context.run_id).get("scorers") or {}
-        self.runs.update(self.context.run_id, scorers=told | {str(stage): STAGES[stage].scorer_version})
+        self.runs.update(self.context.run_id, scorers=told | {str(stage): scorer(stage)})
         measured = stage_measures(self.context.lake, self.context.run_id, stage, locations)
         return Rescored(measured.num_rows, table_digest(measured))
 
