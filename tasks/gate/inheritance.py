@@ -51,7 +51,7 @@ class Beside:
 
 
 def beside(catalogue: Catalogue, cascade: pl.DataFrame, alone: pl.DataFrame, lost: pl.DataFrame) -> Iterator[Beside]:
-    """Compares one measure over all documents, then by class.
+    """Compares one measure over all documents, then by class where there are several.
 
     `cascade` and `alone` are its `document_samples`; `lost` names (`document_id`) the documents with passages that were
     lost upstream in the cascade.
@@ -67,7 +67,7 @@ def beside(catalogue: Catalogue, cascade: pl.DataFrame, alone: pl.DataFrame, los
     ...                     "document_id": [f"d{i}" for i in range(6)], "doc_class": "note", "metric_version": 1,
     ...                     "label_hash": 1, "content_hash": 1, "amount": 1.0, "weight": 2.0})
     >>> [(b.doc_class, b.cascade, b.alone, b.fault.value) for b in beside(load_catalogue(), six, six, six.clear())]
-    [(None, 0.5, 0.5, 'own'), ('note', 0.5, 0.5, 'own')]
+    [(None, 0.5, 0.5, 'own')]
     """
     alone = alone.filter(pl.col("slice_key").is_null())
     if alone.is_empty():
@@ -76,6 +76,7 @@ def beside(catalogue: Catalogue, cascade: pl.DataFrame, alone: pl.DataFrame, los
     metric = catalogue.get(alone.item(0, "stage"), alone.item(0, "metric"))
     gone = set(lost.get_column("document_id").to_list())
     classes = sorted(alone.get_column("doc_class").drop_nulls().unique().to_list())
+    classes = classes if len(classes) > 1 else []
     parts = [(name, _of(cascade, name), _of(alone, name)) for name in (None, *classes)]
     pairs = [paired(metric, here, by_labels) for _, here, by_labels in parts]
     seed = seed_of(metric)

@@ -24,8 +24,8 @@ from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of
 from tasks.run.facts import as_missing
 from tasks.run.gold_inputs import CHAIN, GoldOutputs, gold_elements, run_on_gold
-from tasks.run.keys import digest
-from tasks.run.registry import STAGES
+from tasks.run.keys import digest, measuring_settings
+from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import nothing, stamp
 from tasks.stage import Batch, Evidence, StageOutput, select
 
@@ -64,7 +64,8 @@ def score_alone(
         made, told = _score_batch(context, batch, documents, labels, catalogue, pending)
         for stage in SCORED:
             path = context.lake.alone(context.run_id, stage) / f"{batch.number:05d}.parquet"
-            digests = {i: label_digest(labels, i, STAGES[stage].labels) for i in scope[stage]}
+            # As in the cascade: figures of other labels are not set beside each other.
+            digests = {i: label_digest(labels, i, labels_read(stage)) for i in scope[stage]}
             new = stamp(made[stage], keys[stage], labels.version, digests)
             write_table(concat_rows([*rows[stage], new]), path, MEASURES)
         inputs += [row | {"alone_key": keys[StageName(row["stage"])][row["document_id"]]} for row in told]
@@ -100,7 +101,8 @@ def _keys(context: RunContext, batch: BatchRef, documents: pa.Table, labels: Lab
             shaping = {column: row[column] for column in STAGES[stage].context}
             chain += [context.base(stage, row["doc_class"]), shaping]
             if stage in keys:
-                keys[stage][document_id] = digest([*chain, STAGES[stage].scorer_version])
+                measuring = measuring_settings(context.settings(stage))
+                keys[stage][document_id] = digest([*chain, STAGES[stage].scorer_version, measuring])
     return keys
 
 
@@ -212,11 +214,11 @@ def _without(stage: StageName, reasons: Mapping[str, str], labels: Labels, measu
 
 
 def gold_measures(catalogue: Catalogue, stage: StageName) -> list[Metric]:
-    """The measures that need labels and a document's rows alone."""
+    """The stage's own measures that need labels and a document's rows alone."""
     return [
         metric
         for metric in catalogue.of_stage(stage)
-        if metric.needs == "gold" and metric.per != "run" and metric.id not in _OF_THE_INDEX
+        if metric.stage == stage and metric.needs == "gold" and metric.per != "run" and metric.id not in _OF_THE_INDEX
     ]
 
 

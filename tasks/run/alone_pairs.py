@@ -22,7 +22,7 @@ from tasks.run.context import BatchRef, RunContext
 from tasks.run.deduplicate import dedup_settings, precedence
 from tasks.run.execute import ids_of, run_guarded
 from tasks.run.gold_inputs import gold_elements, run_on_gold
-from tasks.run.registry import STAGES
+from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import stamp
 from tasks.stage import select
 
@@ -61,7 +61,7 @@ def score_pairs_alone(context: RunContext, batches: Sequence[BatchRef], plan: pa
     clusters = dict(zip(ids_of(decisions), decisions.column("cluster_id").to_pylist(), strict=True))
     rows = MetricRows(_DEDUP)
     pair_rows(rows, plan, labels, clusters, set())
-    digests = {i: label_digest(labels, i, STAGES[_DEDUP].labels) for i in labelled}
+    digests = {i: label_digest(labels, i, labels_read(_DEDUP)) for i in labelled}
     table = stamp(_of_documents(rows.table()), {}, labels.version, digests)
     write_table(table, context.lake.alone(context.run_id, _DEDUP) / _FILE, MEASURES)
     for i in labelled:
