@@ -87,7 +87,7 @@ def label_kinds() -> str:
     readers: dict[str, dict[str, None]] = {}
     for metric in load_catalogue().metrics:
         for kind in metric.labels:
-            readers.setdefault(kind, {})[metric.stage] = None
+            readers.setdefault(kind, {})["every stage" if metric.stage == "all" else metric.stage] = None
     rows = []
     for kind, model in LABEL_KINDS.items():
         keys = ", ".join(f"`{name}`" for name in model.model_fields)

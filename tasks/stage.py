@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
+from schemas.documents import LOCATIONS
 from schemas.names import StageName
 from tasks.errors import DocumentError
 from tasks.gold.labels import Labels
@@ -213,7 +214,7 @@ def _nothing_stored(file: str, schema: pa.Schema, document_ids: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An earlier run to compare with: its plan (`DOCUMENTS`) and where its rows lie (`LOCATIONS`)."""
+    """An earlier run to compare with: its plan (`DOCUMENTS`) and where its rows of the stage lie (`LOCATIONS`)."""
 
     documents: pa.Table
     locations: pa.Table
@@ -224,11 +225,11 @@ class CorpusEvidence:
     """What an evaluator of run facts reads: the whole run, streamed.
 
     `documents` has the `DOCUMENTS` schema; `locations` has, of the `LOCATIONS` schema, `document_id`, `stage`,
-    `stage_key` and `outcome` of all stages so far. `outputs(stage)` streams that
-    stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live` the
-    generation in use before this run (null where there was none). `started` is when the run's plan was made. `signed`
-    is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made what is
-    live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that the
+    `stage_key` and `outcome` of all stages so far; `here` are the stage's own rows of it, whole. `outputs(stage)`
+    streams that stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live`
+    the generation in use before this run (null where there was none). `started` is when the run's plan was made.
+    `signed` is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made
+    what is live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that the
     locations of any of these runs name: (file, schema with the columns wanted, document ids).
     """
 
@@ -239,6 +240,7 @@ class CorpusEvidence:
     index: IndexView | None
     live: IndexView | None
     started: datetime
+    here: pa.Table = field(default_factory=LOCATIONS.empty_table)
     signed: Signed | None = None
     references: Mapping[str, Reference] = field(default_factory=dict)
     stored: Callable[[str, pa.Schema, Sequence[str]], pa.Table] = _nothing_stored

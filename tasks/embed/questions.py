@@ -21,6 +21,7 @@ from tasks.stage import CorpusEvidence
 
 RANKS = 10
 """The k of `domain_ndcg`."""
+_VERSION = 2
 METRICS = ("domain_ndcg", "retrieved_evidence_recall", "retrieved_evidence_iou")
 
 
@@ -93,9 +94,13 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
             continue
         for metric in METRICS:
             if any(answer.failed for answer in one.answers):
-                rows.value(metric, one.document_id, 0.0, unit_id=one.unit_id, status=MetricStatus.MISSING)
+                rows.value(
+                    metric, one.document_id, 0.0, unit_id=one.unit_id, status=MetricStatus.MISSING, version=_VERSION
+                )
             else:
-                rows.without_value(metric, one.document_id, MetricStatus.LOST_UPSTREAM, unit_id=one.unit_id)
+                rows.without_value(
+                    metric, one.document_id, MetricStatus.LOST_UPSTREAM, unit_id=one.unit_id, version=_VERSION
+                )
     if not sound:
         return
     model = embedding_model(settings)
@@ -105,16 +110,16 @@ def domain_ranking(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSe
         unit = one.unit_id
         if one.tenant in foreign:
             for metric in METRICS:
-                rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=unit)
+                rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=unit, version=_VERSION)
             continue
         if i in made.refused or not made.vectors[i].any():
             for metric in METRICS:
-                rows.without_value(metric, one.document_id, MetricStatus.INVALID, unit_id=unit)
+                rows.without_value(metric, one.document_id, MetricStatus.INVALID, unit_id=unit, version=_VERSION)
             continue
         gains = one.gains()
         best = [*gains.values(), *(float(a.label.relevance) for a in one.answers if a.failed)]
         found_gains = [gains.get(hit.chunk_id, 0.0) for hit in hits]
-        rows.value("domain_ndcg", one.document_id, ndcg(found_gains, best, RANKS), unit_id=unit)
+        rows.value("domain_ndcg", one.document_id, ndcg(found_gains, best, RANKS), unit_id=unit, version=_VERSION)
         _retrieved(rows, one, hits)
 
 
@@ -122,7 +127,9 @@ def _retrieved(rows: MetricRows, one: _Asked, hits: Sequence[_Hit]) -> None:
     passages = one.passages()
     if not passages:
         for metric in METRICS[1:]:
-            rows.without_value(metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=one.unit_id)
+            rows.without_value(
+                metric, one.document_id, MetricStatus.NOT_APPLICABLE, unit_id=one.unit_id, version=_VERSION
+            )
         return
     hits = hits[: len({chunk_id for answer in one.answers if answer.evidence for chunk_id in answer.relevant})]
     read = {
@@ -131,9 +138,9 @@ def _retrieved(rows: MetricRows, one: _Asked, hits: Sequence[_Hit]) -> None:
     }
     held = sum(overlap(read.get(document_id, []), places) for document_id, places in passages.items())
     wanted = sum(map(length, passages.values()))
-    rows.ratio("retrieved_evidence_recall", one.document_id, held, wanted, unit_id=one.unit_id)
+    rows.ratio("retrieved_evidence_recall", one.document_id, held, wanted, unit_id=one.unit_id, version=_VERSION)
     union_of_both = wanted + sum(map(length, read.values())) - held
-    rows.ratio("retrieved_evidence_iou", one.document_id, held, union_of_both, unit_id=one.unit_id)
+    rows.ratio("retrieved_evidence_iou", one.document_id, held, union_of_both, unit_id=one.unit_id, version=_VERSION)
 
 
 def _questions(rows: MetricRows, evidence: CorpusEvidence) -> list[_Asked]:
@@ -156,7 +163,7 @@ def _questions(rows: MetricRows, evidence: CorpusEvidence) -> list[_Asked]:
             continue  # what failed or was dropped on the way here is counted by the run itself
         if evidence.labels.is_stale(document_id, "questions"):
             for metric in METRICS:
-                rows.without_value(metric, document_id, MetricStatus.STALE_LABEL)
+                rows.without_value(metric, document_id, MetricStatus.STALE_LABEL, version=_VERSION)
             continue
         label = evidence.labels.of(document_id, QuestionsLabel, "questions")
         for question in label.questions if label else ():

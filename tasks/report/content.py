@@ -49,6 +49,7 @@ class Content:
     headlines: tuple[Line, ...]
     survival: tuple[Curve, ...]
     survival_stages: tuple[str, ...]
+    lost_evidence: tuple[dict[str, Any], ...]
     stages: tuple[StageFigures, ...]
     quarantine: tuple[dict[str, Any], ...]
     worst: tuple[tuple[Metric, tuple[dict[str, Any], ...]], ...]
@@ -92,6 +93,7 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
             headlines=tuple(headline_lines(figures, classes, cells, catalogue, verdict)),
             survival=survival,
             survival_stages=survival_stages,
+            lost_evidence=tuple(run_query(connection, "evidence_lost").to_pylist()) if survival else (),
             stages=tuple(stage_figures(figures, cells, catalogue)),
             quarantine=tuple(run_query(connection, "quarantine").to_pylist()),
             worst=tuple(_worst(connection, catalogue)),

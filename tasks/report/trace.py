@@ -1,5 +1,6 @@
 """One document's way through the eleven stages."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,8 +26,8 @@ _STYLES = {"dropped": "yellow", "quarantined": "red", "not reached": "dim"}
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A document's row of the plan, its eleven stages in order, its chunks, whose duplicate it is, if any (or, with
-    `kind` contained, the longer document that holds it), and the cells at fault in its labelled tables (`unit_id` names
-    table, row and column).
+    `kind` contained, the longer document that holds it), the cells at fault in its labelled tables (`unit_id` names
+    table, row and column), and where questions lost evidence (rows of the query `evidence_lost`).
     """
 
     run_id: str
@@ -35,6 +36,7 @@ class Trace:
     chunks: tuple[dict[str, Any], ...]
     duplicate_of: dict[str, Any] | None
     wrong_cells: tuple[dict[str, Any], ...]
+    lost_evidence: tuple[dict[str, Any], ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -68,6 +70,7 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> Trac
             tuple(run_query(connection, "chunks_of_document", parameters).to_pylist()),
             next(iter(kept.to_pylist()), None),
             tuple(sorted(cells.to_pylist(), key=lambda cell: (*_place(cell["unit_id"]), cell["fault"]))),
+            tuple(run_query(connection, "evidence_lost", parameters).to_pylist()),
         )
 
 
@@ -84,6 +87,7 @@ def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
         branch = tree.add(Text(_headline(stage), style=_STYLES.get(stage["outcome"], "")))
         for line in _details(stage, trace.duplicate_of, catalogue):
             branch.add(Text(line))
+        _add_losses(branch, [loss for loss in trace.lost_evidence if loss["stage"] == stage["stage"]])
         if stage["stage"] == "parse" and trace.wrong_cells:
             _add_cells(branch, trace.wrong_cells)
         if stage["stage"] == "chunk" and trace.chunks:
@@ -164,6 +168,15 @@ def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalog
 
 def _value(catalogue: Catalogue, stage: str, metric: str, value: float) -> str:
     return shown_value(value, catalogue.get(stage, metric).unit)
+
+
+def _add_losses(branch: Tree, losses: Sequence[dict[str, Any]]) -> None:
+    """A line per question whose evidence falls here."""
+    for loss in losses[:MOST_ROWS]:
+        passages = f"{loss['passages_before']} → {loss['passages_after']} of {loss['passages']}"
+        branch.add(Text(f"evidence lost: question {plain_text(loss['question_id'])}, passages {passages}"))
+    if len(losses) > MOST_ROWS:
+        branch.add(Text(f"… and of {len(losses) - MOST_ROWS} more questions"))
 
 
 def _add_chunks(branch: Tree, chunks: tuple[dict[str, Any], ...]) -> None:

@@ -20,8 +20,9 @@ from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.deduplicate import signed_documents
 from tasks.run.execute import ids_of
-from tasks.run.registry import STAGES
+from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
+from tasks.run.survival import survival_facts
 from tasks.stage import CorpusEvidence, IndexView, Reference
 
 _OUTCOME = ["document_id", "stage", "stage_key", "outcome"]
@@ -56,28 +57,30 @@ def write_facts(
             index=index,
             live=live,
             started=started,
+            here=here,
             signed=signed_documents(context, batches) if name == StageName.DEDUP else None,
-            references=_references(context, references or {}),
+            references=_references(context, name, references or {}),
             stored=lambda file, schema, ids: read_table(context.lake.root / file, schema, document_ids=list(ids)),
         )
         parts.append(stage.facts(evidence, context.settings(name)))
+    parts.append(survival_facts(context, name, plan, batches, labels, index))
     # The stage's own word on a document's measure comes first: none is counted twice.
     said = {pair for part in parts for pair in _measured(part)}
     dropped = set(ids_of(outcomes.filter(pc.field("outcome") == Outcome.DROPPED.value)))
     unsaid = _without_output(context, name, batches, here, dropped, plan, labels, catalogue)
     parts.append(unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_())))
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    digests = {i: label_digest(labels, i, stage.labels) for i in ids_of(plan)}
+    digests = {i: label_digest(labels, i, labels_read(name)) for i in ids_of(plan)}
     path = context.folder / "facts" / f"{name}.parquet"
     write_table(stamp(concat_rows(parts), keys, labels.version, digests), path, MEASURES)
     return path
 
 
-def _references(context: RunContext, run_ids: Mapping[str, str]) -> dict[str, Reference]:
+def _references(context: RunContext, stage: StageName, run_ids: Mapping[str, str]) -> dict[str, Reference]:
     """The runs whose records are still there."""
     runs = Runs(context.lake)
     return {
-        name: Reference(runs.plan(run_id), runs.locations(run_id))
+        name: Reference(runs.plan(run_id), runs.locations(run_id).filter(pc.field("stage") == stage.value))
         for name, run_id in run_ids.items()
         if (context.lake.run(run_id) / "locations.parquet").exists()
     }
@@ -92,7 +95,7 @@ def add_actual_lags(
     """
     path = context.folder / "facts" / f"{StageName.INDEX}.parquet"
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    digests = {i: label_digest(labels, i, STAGES[StageName.INDEX].labels) for i in ids_of(plan)}
+    digests = {i: label_digest(labels, i, labels_read(StageName.INDEX)) for i in ids_of(plan)}
     lags = stamp(actual_lags(plan, live, promoted), keys, labels.version, digests)
     write_table(concat_rows([read_table(path, MEASURES), lags]), path, MEASURES)
 

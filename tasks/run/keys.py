@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from schemas.names import StageName
-from tasks.run.registry import STAGES
+from tasks.run.registry import scorers
 from tasks.stage import Stage, StageSettings
 
 
@@ -47,7 +47,7 @@ def document_key(base: str, previous: str, context: Mapping[str, Any]) -> str:
 
 def code_digest(bases: Mapping[StageName, str]) -> str:
     """What made a run's figures: every stage with its settings and libraries, and every scorer's version."""
-    return digest([dict(bases), {name.value: stage.scorer_version for name, stage in STAGES.items()}])
+    return digest([dict(bases), scorers()])
 
 
 def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -> str:
@@ -57,12 +57,12 @@ def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -
     return digest(["fetch", version, content_sha, media_type_declared])
 
 
-def measures_key(stage_key: str, file: str, scorer_version: int, label_digest: str | None) -> str:
+def measures_key(stage_key: str, file: str, scorer: str, label_digest: str | None) -> str:
     """The key of a document's metric rows: new labels or a new scorer re-score without re-ingesting.
 
     So does a new `file` under the same stage key: the bytes were fetched again, which cost what it cost then.
     """
-    return digest(["measures", stage_key, file, scorer_version, label_digest])
+    return digest(["measures", stage_key, file, scorer, label_digest])
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,8 @@ from tasks.metrics.rows import concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows
 from tasks.run.keys import measures_key
-from tasks.run.registry import STAGES
+from tasks.run.registry import STAGES, labels_read, scorer
+from tasks.run.survival import survival_of_documents
 from tasks.stage import Batch, Cost, Evidence, select
 
 _FLUSH_ROWS = 10_000
@@ -125,8 +126,9 @@ def _score_batch(
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
     spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
     evidence = Evidence(Batch(documents, tables), output, labels, spent, context.resources.raw, settings)
-    rows = stage.evaluate(evidence, context.settings(name))
-    digests = {i: label_digest(labels, i, stage.labels) for i in ids}
+    survival = survival_of_documents(context, name, batch, ids, labels)
+    rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
+    digests = {i: label_digest(labels, i, labels_read(name)) for i in ids}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
 
 
@@ -152,7 +154,6 @@ def _flush(
 ) -> None:
     if not collected:
         return
-    stage = STAGES[name]
     number = collected[0].batch
     stem = f"{context.run_id}-{number:05d}".replace("/", "-")
     path = _unused(context.lake.measures(name) / f"{stem}.parquet")
@@ -171,7 +172,7 @@ def _flush(
                     "stage": name.value,
                     "stage_key": key,
                     "outcome": "ok",
-                    "reason": f"scorer {stage.scorer_version}",
+                    "reason": f"scorer {scorer(name)}",
                     "file": file,
                     "attempt": 1,
                     "run_id": context.run_id,
@@ -190,10 +191,10 @@ def _unused(path: Path) -> Path:
 
 
 def _measure_keys(name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:
-    stage = STAGES[name]
+    version, kinds = scorer(name), labels_read(name)
     return {
         row["document_id"]: measures_key(
-            row["stage_key"], row["file"], stage.scorer_version, label_digest(labels, row["document_id"], stage.labels)
+            row["stage_key"], row["file"], version, label_digest(labels, row["document_id"], kinds)
         )
         for row in batch.read_locations(name).to_pylist()
         if row["file"] is not None

@@ -31,7 +31,7 @@ from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.options import RunOptions
 from tasks.run.planning import split_batches
-from tasks.run.registry import STAGES
+from tasks.run.registry import STAGES, scorer
 from tasks.run.removals import AGAINST_LOSS, refuse_mass_removals, removals
 from tasks.run.scoring import score_documents
 from tasks.run.selection import Planned, plan_run
@@ -219,7 +219,7 @@ class Session:
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
         told = self.runs.manifest(self.context.run_id).get("scorers") or {}
-        self.runs.update(self.context.run_id, scorers=told | {str(stage): STAGES[stage].scorer_version})
+        self.runs.update(self.context.run_id, scorers=told | {str(stage): scorer(stage)})
         measured = stage_measures(self.context.lake, self.context.run_id, stage, locations)
         return Rescored(measured.num_rows, table_digest(measured))
 
