@@ -50,7 +50,10 @@ class Change:
 
     def __str__(self) -> str:
         what = ", ".join([*self.documents[:5], *self.numbers[:5]])
-        told = f"stage {self.stage}: {len(self.documents)} documents and {len(self.numbers)} columns of numbers differ ({what})"
+        told = (
+            f"stage {self.stage}: {len(self.documents)} documents and {len(self.numbers)} columns of numbers differ "
+            f"({what})"
+        )
         if self.excused:
             return f"{told}; {self.excused}"
         return (
@@ -86,7 +89,7 @@ def outputs(session: Session) -> dict[str, dict[str, Any]]:
 def changes(pinned: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]) -> list[Change]:
     """Stages that differ from what is pinned, in their order."""
     found: list[Change] = []
-    for stage, made in now.items():
+    for stage, made in ((str(name), now[name]) for name in StageName):
         before = pinned.get(stage, {"version": None, "libraries": None, "documents": {}, "numbers": {}})
         one, other = before["documents"], made["documents"]
         documents = tuple(sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name)))

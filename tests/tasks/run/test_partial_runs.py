@@ -27,7 +27,7 @@ def test_what_a_partial_run_does_not_take_in_stays_as_live_has_it(tmp_path: Path
     (tmp_path / "two" / "dry-dock.md").write_text(note("dry dock", "It is flooded."), encoding="utf-8")
     (tmp_path / "two" / "slipway.md").write_text(note("slipway"), encoding="utf-8")
 
-    options = RunOptions(only=("two:s*.md", "fe*.md"))
+    options = RunOptions(only=("two:sl*.md", "fe*.md"))
     plan = preview(settings, options, names=9)
     run = run_engine(settings, options)
     assert run.promotion.endswith("(2 documents taken in, 7 as they were, 1 left out)")
@@ -81,7 +81,7 @@ def test_other_settings_are_tried_on_a_part_and_reach_no_other_document(tmp_path
     assert computed(run) == {"chunk": 2, "metadata": 2, "embed": 2, "index": 2}
     assert len(live_names(run)) == 6
     assert computed(run_engine(other)) == {"chunk": 4, "metadata": 4, "embed": 4, "index": 4}
-    vectors = configuration(tmp_path, stages={"embed": {"dimension": 128}})
+    vectors = configuration(tmp_path, stages={"embed": {"max_tokens": 300}})
     with pytest.raises(ConfigurationError, match="vectors of two kinds"):
         run_engine(vectors, RunOptions(limit=2))
 
