@@ -120,6 +120,8 @@ def _flow(context: RunContext, url: str) -> tuple[Verdict, str]:
     session = Session(context)
     register(session)
     verdict = ingest(context.run_id)
+    if context.configuration.run.score_alone:
+        session.score_alone()
     session.report()
     wait_until_recorded(url, session.task_runs(), since=started)
     Runs(context.lake).update(context.run_id, status="finished", finished_at=_now())

@@ -6,7 +6,7 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, inspection, plan, runs, search
+from flows.cli import administration, corpora, inspection, plan, runs, search, sweeps
 from tasks.errors import ConfigurationError, CorpusgateError
 
 EXIT_WRONG_USAGE = 2
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 plan.add_to(app)
 runs.add_to(app)
+sweeps.add_to(app)
 corpora.add_to(app)
 inspection.add_to(app)
 search.add_to(app)

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 _WIDTH_ELSEWHERE = 120
 """Columns where output goes to a file or a pipe."""
 
-RunOption = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, the beginning of one, or `last`.")]
+RunOption = Annotated[
+    str,
+    typer.Option(
+        "--run", metavar="RUN", help="A run id, the beginning of one, or `last`: the newest that got to its gate."
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -74,13 +79,19 @@ def trace(
     ],
     run_id: RunOption = "last",
     config: ConfigOption = DEFAULT_CONFIG,
+    words: Annotated[
+        bool,
+        typer.Option("--words", help="Also the words of edits, as labelled and as found; they may be personal data."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """One document's way through the eleven stages: what became of it, its figures, and where its rows are.
+    """One document's way through the eleven stages: what became of it, its figures, faults, and where its rows are.
 
     Examples:
 
         corpusgate trace reports/q3.pdf
+
+        corpusgate trace reports/q3.pdf --words
 
         corpusgate trace doc-4f1c --run 20261130t02 --json
     """
@@ -90,7 +101,7 @@ def trace(
 
     _, lake = existing_lake(config)
     catalogue = load_catalogue()
-    found = read_trace(lake, Runs(lake).resolve(run_id), document, catalogue)
+    found = read_trace(lake, Runs(lake).resolve(run_id), document, catalogue, words=words)
     if as_json:
         _write_json(found.to_json())
     else:

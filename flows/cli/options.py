@@ -15,7 +15,10 @@ ConfigArgument = Annotated[
 ConfigOption = Annotated[
     Path, typer.Option("--config", "-c", metavar="CONFIG", help="The configuration of the corpus.")
 ]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, the beginning of one, or `last`.")]
+RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="A run id, the beginning of one, or `last`: the newest that got to its gate."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on standard output.")]
 
 DEFAULT_CONFIG = Path("corpusgate.yaml")

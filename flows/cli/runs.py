@@ -134,23 +134,56 @@ def evaluate(
     stage: Annotated[
         list[StageName] | None, typer.Option("--stage", help="Only this stage; may be given several times.")
     ] = None,
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone", help="Run and score labelled stages on gold inputs instead, and show own faults and inherited."
+        ),
+    ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Scores the stages of a finished run again, from the lake alone; no stage runs and no source is read.
+
+    With --alone each stage that has labels runs again on the labelled documents, given what the labels say that the
+    stage before should have made; the result stands beside the figures of the run, which stay as they are.
 
     Examples:
 
         corpusgate evaluate last --stage parse
 
         corpusgate evaluate 20261130t02
+
+        corpusgate evaluate last --alone
     """
     from flows.reopen import reopen
 
     console = Console(soft_wrap=True)
+    if alone:
+        _score_alone(config, run_id, stage, console)
+        return
     with reopen(config, run_id) as session:
         for name in stage or list(StageName):
             rows = session.rescore(name)
             console.print(f"{name}: {rows.rows} rows, digest {rows.digest}", highlight=False)
+
+
+def _score_alone(config: Path, run_id: str, stage: list[StageName] | None, console: Console) -> None:
+    from flows.reopen import reopen
+    from tasks.errors import ConfigurationError
+    from tasks.report.alone import print_alone, read_alone
+    from tasks.report.queries import connect
+
+    if stage:
+        raise ConfigurationError(
+            "--stage does not go with --alone: what a stage is given alone is made stage by stage",
+            remedy="leave --stage away, and ask for one stage afterwards: corpusgate sql alone -p stage=pii",
+        )
+    with reopen(config, run_id) as session:
+        session.score_alone()
+        session.report()
+        lake, run = session.context.lake, session.context.run_id
+        with connect(lake, run, session.catalogue, figures=False) as connection:
+            print_alone(console, read_alone(lake, run, session.catalogue, connection))
 
 
 def gate(

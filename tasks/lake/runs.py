@@ -33,13 +33,18 @@ class Runs:
         return sorted(path.parent.name for path in self.lake.runs.glob("*/manifest.json"))
 
     def resolve(self, name: str) -> str:
-        """A run by its id, an unambiguous beginning of it, or `last`.
+        """A run by its id, an unambiguous beginning of it, or `last`: the newest run that can be read.
+
+        That is one that got to its gate, not one that is still going on or broke off; where none did, the newest.
 
         Raises:
             ConfigurationError: there is no such run, or more than one.
         """
         ids = self.ids()
-        found = ids[-1:] if name == "last" else [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        if name == "last":
+            found = next(([i] for i in reversed(ids) if self._is_over(i) and self.is_readable(i)), ids[-1:])
+        else:
+            found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
         if len(found) == 1:
             return found[0]
         recent = ", ".join(reversed(ids[-5:])) or "none yet"
@@ -47,6 +52,13 @@ class Runs:
             f"{'no' if not found else 'more than one'} run matches {name!r} in {self.lake.root}",
             remedy=f"give a run id or `last`; the newest runs are: {recent}",
         )
+
+    def is_readable(self, run_id: str) -> bool:
+        """Whether a run recorded where the rows of its documents are, as it does before it is judged."""
+        return (self.lake.run(run_id) / "locations.parquet").exists()
+
+    def _is_over(self, run_id: str) -> bool:
+        return self.manifest(run_id).get("status") != "running"
 
     def manifest(self, run_id: str) -> dict[str, Any]:
         """What is recorded of a run."""

@@ -91,6 +91,11 @@ class RunSettings(_Part):
         ge=0,
         description="Up to this many documents of a source may be deleted at once whatever their share.",
     )
+    score_alone: bool = Field(
+        default=False,
+        description="Also run and score each labelled stage on gold inputs, so that its own faults are told from "
+        "inherited ones. Runs the stages after parse a second time on the labelled documents.",
+    )
 
 
 class Configuration(_Part):
@@ -142,6 +147,15 @@ def load_configuration(path: Path) -> Configuration:
     Raises:
         ConfigurationError: every wrong key or value with its path and what is allowed there.
     """
+    return parse_configuration(read_mapping(path), path)
+
+
+def read_mapping(path: Path) -> Any:
+    """What a configuration's file holds, not validated.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no YAML.
+    """
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -150,7 +164,7 @@ def load_configuration(path: Path) -> Configuration:
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not valid YAML: {error}", remedy="mend the line it names") from error
-    return parse_configuration(data, path)
+    return data
 
 
 def parse_configuration(data: Any, path: Path) -> Configuration:

@@ -56,7 +56,9 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     """Decides for every document of the run whether it is kept; a decision that stands is not written again."""
     started = time.perf_counter()
     signed = signed_documents(context, batches)
-    decisions = decide((part() for part in signed.signatures), signed.text_of, _settings(context), signed.precedence)
+    decisions = decide(
+        (part() for part in signed.signatures), signed.text_of, dedup_settings(context), signed.precedence
+    )
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
@@ -77,11 +79,12 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef]) -> Signed
     return Signed(
         [partial(signatures, batch) for batch in batches],
         lambda ids: _texts(context, places, ids),
-        _precedence(context, batches, _settings(context).keeper),
+        precedence(context, batches, dedup_settings(context).keeper),
     )
 
 
-def _settings(context: RunContext) -> DedupSettings:
+def dedup_settings(context: RunContext) -> DedupSettings:
+    """The settings of the stage in this run."""
     settings = context.settings(StageName.DEDUP)
     if not isinstance(settings, DedupSettings):
         raise TypeError(f"settings of the dedup stage are {type(settings).__name__}")
@@ -90,7 +93,7 @@ def _settings(context: RunContext) -> DedupSettings:
 
 def _signature_keys(context: RunContext, documents: pa.Table, previous: Mapping[str, str]) -> dict[str, str]:
     """Of the settings, only those that shape signatures: another threshold or keeper signs nothing anew."""
-    stage, settings = STAGES[StageName.DEDUP], _settings(context)
+    stage, settings = STAGES[StageName.DEDUP], dedup_settings(context)
     shape = {name: getattr(settings, name) for name in ("shingle_size", "hashes", "bands")}
     base = digest([SIGNATURES, stage.version, shape, dict(stage.fingerprint(settings))])
     rows = documents.select(["document_id", *stage.context]).to_pylist()
@@ -102,7 +105,7 @@ def _signature_keys(context: RunContext, documents: pa.Table, previous: Mapping[
     }
 
 
-def _precedence(context: RunContext, batches: Sequence[BatchRef], keeper: Keeper) -> dict[str, int]:
+def precedence(context: RunContext, batches: Sequence[BatchRef], keeper: Keeper) -> dict[str, int]:
     """Who comes first where copies compete, by document id; nobody where length alone decides."""
     if keeper == "longest":
         return {}

@@ -25,7 +25,7 @@ from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
 from tasks.run.survival import survival_facts
 from tasks.stage import CorpusEvidence, IndexView, Reference
 
-_OUTCOME = ["document_id", "stage", "stage_key", "outcome"]
+_OUTCOME = ["document_id", "stage", "stage_key", "outcome", "file"]
 
 
 def write_facts(
@@ -186,7 +186,7 @@ def _without_output(
     for batch in batches:
         wanted = sorted(failed & labelled & set(ids_of(batch.read_documents())))
         if wanted:
-            parts.append(_as_missing(score_nothing(context, name, batch, wanted, labels), gold))
+            parts.append(as_missing(score_nothing(context, name, batch, wanted, labels), gold))
     return concat_rows(parts)
 
 
@@ -195,7 +195,7 @@ def _measured(rows: pa.Table) -> list[tuple[str, str | None]]:
     return list(zip(rows.column("metric").to_pylist(), rows.column("document_id").to_pylist(), strict=True))
 
 
-def _as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
+def as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
     """The rows of gold measures, as missing. Where holding nothing is the best there is (nothing flagged wrongly,
     nothing kept that must go), a failure has earned no score: the row is counted without a value.
     """

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
@@ -33,6 +34,20 @@ def shaping_settings(settings: BaseModel) -> dict[str, Any]:
     return kept
 
 
+def measuring_settings(settings: BaseModel) -> dict[str, Any]:
+    """The settings that shape a stage's measures but not its output, where they are not as by default.
+
+    A field is such when it is declared with `json_schema_extra={"shapes_output": False, "shapes_measures": True}`.
+    """
+    return {
+        name: _plain(value)
+        for name, field in type(settings).model_fields.items()
+        if isinstance(extra := field.json_schema_extra, Mapping)
+        and extra.get("shapes_measures") is True
+        and (value := getattr(settings, name)) != field.get_default(call_default_factory=True)
+    }
+
+
 def stage_base(stage: Stage[Any], settings: StageSettings) -> str:
     """What all keys of a stage share in one run: its version, its settings, the libraries and models behind it."""
     return digest(
@@ -57,12 +72,20 @@ def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -
     return digest(["fetch", version, content_sha, media_type_declared])
 
 
-def measures_key(stage_key: str, file: str, scorer: str, label_digest: str | None) -> str:
-    """The key of a document's metric rows: new labels or a new scorer re-score without re-ingesting.
+def measures_key(
+    stage_key: str,
+    file: str,
+    scorer: str,
+    label_digest: str | None,
+    measuring: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
+    """The key of a document's metric rows: new labels, a new scorer or other `measuring_settings` re-score without
+    re-ingesting.
 
     So does a new `file` under the same stage key: the bytes were fetched again, which cost what it cost then.
     """
-    return digest(["measures", stage_key, file, scorer, label_digest])
+    beside = [dict(measuring)] if measuring else []
+    return digest(["measures", stage_key, file, scorer, label_digest, *beside])
 
 
 def _plain(value: Any) -> Any:

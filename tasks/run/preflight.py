@@ -12,7 +12,7 @@ from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.pii.detection import check_policy
 from tasks.pii.redaction import hash_key
-from tasks.run.configuration import Configuration
+from tasks.run.configuration import Configuration, StagesSettings
 
 
 def check_before_running(configuration: Configuration, lake: Lake) -> None:
@@ -26,12 +26,21 @@ def check_before_running(configuration: Configuration, lake: Lake) -> None:
     resolve_anchor(Runs(lake), configuration.gate.anchor)
     for folder in configuration.gold:
         read_gold_set(folder)
-    check_policy(configuration.stages.pii)
-    hash_key(configuration.stages.pii)
-    embedding_model(configuration.stages.embed)
-    endpoint = configuration.stages.embed.endpoint
-    if endpoint is not None and endpoint.api_key_env is not None:
-        api_key(endpoint.api_key_env)
+    check_stages(configuration.stages)
     for source in configuration.sources:
         if isinstance(source, FolderSource):
             existing_root(source)
+
+
+def check_stages(stages: StagesSettings) -> None:
+    """What stages need besides the documents: the PII policy and its key, the embedding model and its key.
+
+    Raises:
+        ConfigurationError: one of them is wrong.
+    """
+    check_policy(stages.pii)
+    hash_key(stages.pii)
+    embedding_model(stages.embed)
+    endpoint = stages.embed.endpoint
+    if endpoint is not None and endpoint.api_key_env is not None:
+        api_key(endpoint.api_key_env)

@@ -16,7 +16,7 @@ from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows
-from tasks.run.keys import measures_key
+from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
 from tasks.run.survival import survival_of_documents
 from tasks.stage import Batch, Cost, Evidence, select
@@ -44,7 +44,7 @@ def score_documents(
     found: dict[int, dict[str, tuple[str, str]]] = {}
     collected: list[_Scored] = []
     for batch in batches:
-        keys = _measure_keys(name, batch, labels)
+        keys = _measure_keys(context, name, batch, labels)
         done = {} if anew else context.ledger.find("measures", name, list(keys), list(keys.values()))
         found[batch.number] = {i: (row["file"], keys[i]) for i, row in done.items()}
         pending = {i: key for i, key in keys.items() if i not in done}
@@ -91,13 +91,14 @@ def score_nothing(
     stage = STAGES[name]
     documents = select(batch.read_documents(), document_ids)
     tables = {read: load_rows(context, read, batch, document_ids) for read in stage.reads}
-    empty = pa.Table.from_pylist([{"document_id": i} | _nothing(stage.writes) for i in document_ids], stage.writes)
+    empty = pa.Table.from_pylist([{"document_id": i} | nothing(stage.writes) for i in document_ids], stage.writes)
     settings = {read: context.settings(read) for read in stage.reads}
     evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw, settings)
     return stage.evaluate(evidence, context.settings(name))
 
 
-def _nothing(schema: pa.Schema) -> dict[str, Any]:
+def nothing(schema: pa.Schema) -> dict[str, Any]:
+    """The columns of an output row that holds nothing."""
     row: dict[str, Any] = {}
     for field in schema:
         if field.name == "document_id" or field.nullable:
@@ -190,11 +191,16 @@ def _unused(path: Path) -> Path:
     return free
 
 
-def _measure_keys(name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:
+def _measure_keys(context: RunContext, name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:
     version, kinds = scorer(name), labels_read(name)
+    measuring = measuring_settings(context.settings(name))
     return {
         row["document_id"]: measures_key(
-            row["stage_key"], row["file"], version, label_digest(labels, row["document_id"], kinds)
+            row["stage_key"],
+            row["file"],
+            version,
+            label_digest(labels, row["document_id"], kinds),
+            measuring,
         )
         for row in batch.read_locations(name).to_pylist()
         if row["file"] is not None

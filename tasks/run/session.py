@@ -24,6 +24,8 @@ from tasks.index.store import LanceIndex
 from tasks.lake.files import write_json, write_table
 from tasks.lake.runs import Runs
 from tasks.report.write import write_report
+from tasks.run.alone import score_alone
+from tasks.run.alone_pairs import score_pairs_alone
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.facts import add_actual_lags, all_locations, stage_locations, write_facts
 from tasks.run.held import write_held
@@ -222,6 +224,13 @@ class Session:
         self.runs.update(self.context.run_id, scorers=told | {str(stage): scorer(stage)})
         measured = stage_measures(self.context.lake, self.context.run_id, stage, locations)
         return Rescored(measured.num_rows, table_digest(measured))
+
+    def score_alone(self) -> None:
+        """Runs and scores each labelled stage on gold inputs, beside the cascade (`tasks.run.alone`)."""
+        manifest = self.runs.manifest(self.context.run_id)
+        former = [run for run in (manifest.get("baseline_run"), manifest.get("last_scan_run")) if run]
+        score_alone(self.context, batches := self.batches(), self.labels, self.catalogue, former)
+        score_pairs_alone(self.context, batches, self.runs.plan(self.context.run_id), self.labels)
 
     def report(self) -> None:
         """Writes the run's report as Markdown and HTML."""

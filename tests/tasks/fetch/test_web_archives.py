@@ -103,6 +103,14 @@ def test_the_newest_page_of_each_url_is_a_document(tmp_path: Path, folder: Path,
     assert not Scan(tmp_path / "lake", 2, archives(folder), max_bytes=100_000).computed & {"http://example.org/a"}
 
 
+def test_an_address_is_one_of_the_web_however_its_scheme_and_host_are_written(tmp_path: Path, folder: Path) -> None:
+    write(folder / "a.warc", lambda writer: capture(writer, "HTTP://Example.ORG:80/Case", PAGE, HTML), packed=False)
+    scan = Scan(tmp_path / "lake", 1, archives(folder))
+    assert scan.outcomes == {"http://example.org/Case": "ok"}
+    assert scan.bytes_of("http://example.org/Case") == PAGE
+    assert scan.skipped == {"record of type warcinfo": 1}
+
+
 def test_a_newer_archive_replaces_a_page_and_leaves_the_others(tmp_path: Path, folder: Path) -> None:
     write(folder / "a.warc.gz", pages, packed=True)
     Scan(tmp_path / "lake", 1, archives(folder))
