@@ -20,6 +20,7 @@ from tasks.lake.runs import Runs, new_run_id
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
+from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
 
@@ -31,9 +32,13 @@ class Finished:
     verdict: Verdict
     folder: Path
     promotion: str
+    changed_outputs: tuple[str, ...] = ()
+    """A sentence for each forced stage whose output came out otherwise under the same version and settings."""
 
 
-def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "fail") -> Finished:
+def launch(
+    config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "fail", options: RunOptions = WHOLE
+) -> Finished:
     """Runs a configuration from plan to promotion.
 
     Raises:
@@ -45,7 +50,7 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
     lake.create()
     with lake.exclusive(wait):
         check_before_running(configuration, lake)
-        context = open_context(configuration, lake, progress, fail_on)
+        context = open_context(configuration, lake, progress, fail_on, options)
         runs = Runs(lake)
         try:
             with private_server(lake.root / "prefect") as url:
@@ -64,17 +69,24 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
                 f"run {context.run_id} failed: {type(error).__name__} (a defect of corpusgate or below it)",
                 remedy=f"give the same command again: what is done is kept; if it fails the same way, report {trace}",
             ) from error
-    return Finished(verdict, context.folder, promotion)
+    return Finished(verdict, context.folder, promotion, context.reworked.sentences())
 
 
-def open_context(configuration: Configuration, lake: Lake, progress: Progress, fail_on: FailOn = "fail") -> RunContext:
+def open_context(
+    configuration: Configuration,
+    lake: Lake,
+    progress: Progress,
+    fail_on: FailOn = "fail",
+    options: RunOptions = WHOLE,
+) -> RunContext:
     """A new run in a lake that this process holds."""
     now = datetime.now(UTC)
     ledger = Ledger(lake.ledger)
     ledger.compact()
     Runs(lake).mark_killed()
     _record_promotion(configuration, lake)
-    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), progress, fail_on)
+    quarantine = Quarantine(lake.quarantine)
+    context = RunContext(new_run_id(now), configuration, lake, ledger, quarantine, progress, fail_on, options)
     Runs(lake).update(
         context.run_id,
         status="running",

@@ -6,7 +6,7 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, inspection, runs, search, sweeps
+from flows.cli import administration, corpora, inspection, plan, runs, search, sweeps
 from tasks.errors import ConfigurationError, CorpusgateError
 
 EXIT_WRONG_USAGE = 2
@@ -21,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+plan.add_to(app)
 runs.add_to(app)
 sweeps.add_to(app)
 corpora.add_to(app)

@@ -18,7 +18,9 @@ from flows.cli.options import (
     existing_lake,
     finite,
 )
+from flows.cli.plan import ForceOption, LimitOption, MassDeleteOption, OnlyOption, run_options
 from schemas.names import StageName
+from tasks.run.options import WHOLE, RunOptions
 
 FailOn = Literal["fail", "warn"]
 FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="From which verdict on the exit code is 1.")]
@@ -41,6 +43,10 @@ def run(
         float,
         typer.Option(min=0, max=31_536_000, callback=finite, help="Seconds to wait for another run on the same lake."),
     ] = 0.0,
+    only: OnlyOption = None,
+    limit: LimitOption = None,
+    force_stage: ForceOption = None,
+    allow_mass_delete: MassDeleteOption = False,
 ) -> None:
     """Takes the corpus through all eleven stages, measures each, judges the new index and promotes it.
 
@@ -52,8 +58,11 @@ def run(
         corpusgate run corpusgate.yaml
 
         corpusgate run corpusgate.yaml --json --fail-on warn > verdict.json
+
+        corpusgate run --only handbook:policies/** --force-stage parse
     """
-    raise typer.Exit(run_and_report(config, as_json=as_json, fail_on=fail_on, wait=wait))
+    options = run_options(only, limit, force_stage, allow_mass_delete)
+    raise typer.Exit(run_and_report(config, as_json=as_json, fail_on=fail_on, wait=wait, options=options))
 
 
 def demo(
@@ -96,7 +105,9 @@ def _demo(folder: Path, *, regress: bool) -> Path:
         ) from error
 
 
-def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float, quiet: bool = False) -> int:
+def run_and_report(
+    config: Path, *, as_json: bool, fail_on: FailOn, wait: float, quiet: bool = False, options: RunOptions = WHOLE
+) -> int:
     """Runs a configuration, shows progress and the verdict, and gives the exit code."""
     from flows.cli.progress import shown_progress
     from flows.launch import launch
@@ -104,7 +115,9 @@ def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float,
 
     console = Console(stderr=True)
     with shown_progress(console) as progress:
-        finished = launch(config, progress=progress, wait=wait, fail_on=fail_on)
+        finished = launch(config, progress=progress, wait=wait, fail_on=fail_on, options=options)
+    for line in finished.changed_outputs:
+        console.print(f"corpusgate: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
     elif not quiet:

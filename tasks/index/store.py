@@ -86,18 +86,25 @@ class LanceIndex:
                 if self.live() == live:
                     raise
 
-    def pending(self, target: pa.Table, *, dimension: int, embedding: str) -> Pending:
+    def pending(self, target: pa.Table, *, dimension: int, embedding: str, anew: bool = False) -> Pending:
         """What separates live from `target` (document_id, index_key of every document that should be indexed).
 
-        Both lists are sorted. Another model, dimension or table format calls for a new table: then all documents
-        are to be written and none is to be removed.
+        Both lists are sorted. Another model, dimension or table format calls for a new table (`anew` asks for one):
+        then all documents are to be written and none is to be removed.
         """
-        return self._pending(self._base(dimension, embedding), target)
+        return self._pending(None if anew else self._base(dimension, embedding), target)
 
     def build(
-        self, run_id: str, target: pa.Table, rows: Iterable[pa.Table], *, dimension: int, embedding: str
+        self,
+        run_id: str,
+        target: pa.Table,
+        rows: Iterable[pa.Table],
+        *,
+        dimension: int,
+        embedding: str,
+        anew: bool = False,
     ) -> Candidate:
-        """Makes the generation that holds exactly the documents of `target`, beside live.
+        """Makes the generation that holds exactly the documents of `target`, beside live; `anew`: in a new table.
 
         `rows` are `INDEX_ROWS` with a `vector` column, streamed, for pending documents only.
 
@@ -110,7 +117,7 @@ class LanceIndex:
             self._sweep()
             started = time.time()
             number, baseline = self._generations.number(), self.live()
-            base = self._base(dimension, embedding)
+            base = None if anew else self._base(dimension, embedding)
             pending = self._pending(base, target)
             if base is None:
                 # Never a name twice: open views remember what they read by name and version.

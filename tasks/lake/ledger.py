@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from schemas.ledger import LEDGER
+from tasks.errors import RunError
 from tasks.lake.files import read_table, write_table
 
 _COMPACT_OVER = 64
@@ -24,12 +25,12 @@ class Ledger:
     Safe to use from several threads of one process; the lake's lock keeps other writers out.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, spill: Path | None = None) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        spill = str(folder.parent / "cache" / "duckdb")
+        spill = spill or folder.parent / "cache" / "duckdb"
         self._connection = duckdb.connect(
-            ":memory:", config={"memory_limit": "256MB", "threads": 1, "temp_directory": spill}
+            ":memory:", config={"memory_limit": "256MB", "threads": 1, "temp_directory": str(spill)}
         )
         self._connection.execute("ATTACH ':memory:' AS compressed (COMPRESS)")
         self._connection.execute("USE compressed")
@@ -38,6 +39,21 @@ class Ledger:
         self._connection.execute("CREATE TABLE ledger AS SELECT * FROM empty")
         for path in sorted(folder.glob("*.parquet")):
             self._append(read_table(path, LEDGER))
+
+    @classmethod
+    def beside_a_run(cls, folder: Path, spill: Path) -> "Ledger":
+        """Reads the ledger without its lake's lock: a run may put files together meanwhile, and it is read again then.
+
+        Raises:
+            RunError: a file is torn.
+        """
+        while True:
+            there = sorted(folder.glob("*.parquet"))
+            try:
+                return cls(folder, spill)
+            except RunError:
+                if sorted(folder.glob("*.parquet")) == there:
+                    raise
 
     def find(self, kind: str, stage: str, document_ids: list[str], stage_keys: list[str]) -> dict[str, dict[str, Any]]:
         """The newest row of each (document, key) that is done, by document id; absent where nothing is done."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS, LOCATIONS
 from tasks.errors import ConfigurationError
@@ -79,13 +80,25 @@ class Runs:
             self.update(run_id, status="killed")
 
     def last_scan(self, before: str | None = None) -> str | None:
-        """The newest run whose scan of the sources finished, or null."""
+        """The newest run whose scan of all sources finished, or null."""
         for run_id in reversed(self.ids()):
             if before is not None and run_id >= before:
                 continue
             if self.manifest(run_id).get("scan_finished_at"):
                 return run_id
         return None
+
+    def known_documents(self, before: str | None = None) -> pa.Table:
+        """`DOCUMENTS` rows of all documents that the last finished scan saw, as later partial runs saw them."""
+        last = self.last_scan(before)
+        known = self.plan(last)
+        for run_id in self.ids():
+            later = (last is None or run_id > last) and (before is None or run_id < before)
+            if later and self.manifest(run_id).get("partial_scan_finished_at"):
+                newer = self.plan(run_id)
+                older = pc.is_in(known.column("document_id"), newer.column("document_id").combine_chunks())
+                known = pa.concat_tables([known.filter(pc.invert(older)), newer])
+        return known
 
     def plan(self, run_id: str | None) -> pa.Table:
         """The documents of a run; empty where there is no run."""

@@ -74,11 +74,23 @@ class StagesSettings(_Part):
 
 
 class RunSettings(_Part):
-    """How a run uses the machine; none of this shapes a result."""
+    """How a run uses the machine, and what stops it before it begins; none of this shapes a result."""
 
     batch_size: int = Field(default=256, ge=1, le=1000, description="Most documents that travel together.")
     workers: int = Field(default=2, ge=1, le=64, description="Batches that are worked on at the same time.")
     keep_generations: int = Field(default=3, ge=1, description="Index generations that stay for a rollback.")
+    max_deleted_share: float = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Share of a source's live documents up to which a run may delete at once; more stops it before any "
+        "stage, unless it is given `--allow-mass-delete`.",
+    )
+    max_deleted_least: int = Field(
+        default=10,
+        ge=0,
+        description="Up to this many documents of a source may be deleted at once whatever their share.",
+    )
     score_alone: bool = Field(
         default=False,
         description="Also run and score each labelled stage on gold inputs, so that its own faults are told from "

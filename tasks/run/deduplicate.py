@@ -15,7 +15,18 @@ from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import ids_of, load_rows, location, read_places, run_guarded, stage_keys, store, write_locations
+from tasks.run.execute import (
+    ids_of,
+    load_rows,
+    location,
+    read_places,
+    reworked,
+    run_guarded,
+    stage_keys,
+    store,
+    write_locations,
+)
+from tasks.run.held import standing_rows
 from tasks.run.keys import digest, document_key
 from tasks.run.registry import STAGES
 from tasks.stage import Batch, Cost, Drop, Signed, StageOutput
@@ -27,13 +38,15 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     """Makes the signatures that a batch still lacks."""
     documents, previous = _arrived(context, batch)
     keys = _signature_keys(context, documents, previous)
-    done = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
+    found = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
+    done = {} if StageName.DEDUP in context.options.force else found
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     if pending.num_rows:
         reads = STAGES[StageName.DEDUP].reads
         tables = {stage: load_rows(context, stage, batch, ids_of(pending)) for stage in reads}
         output = run_guarded(STAGES[StageName.DEDUP], Batch(pending, tables), context, SIGNATURE)
+        reworked(context, SIGNATURES, found, output, SIGNATURE)
         rows += store(context, SIGNATURES, batch.number, pending, keys, output, SIGNATURE)
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
@@ -126,11 +139,19 @@ def _store_decisions(
     """Writes what is new. A document's cost is its signature's and an equal share of the decision's."""
     name = StageName.DEDUP
     documents, previous = _arrived(context, batch)
-    stage_key = stage_keys(context, name, documents, previous)
+    standing = _standing(context, batch, previous, decisions)
+    documents = documents.filter(pa.array([i not in standing for i in ids_of(documents)], pa.bool_()))
+    stage_key = stage_keys(context, name, documents.to_pylist(), previous)
     keys = {i: digest([stage_key[i], decisions.get(i)]) for i in ids_of(documents)}
-    done = context.ledger.find("output", name, list(keys), list(keys.values()))
-    rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    failed = {row["document_id"]: row for row in signed if row["outcome"] == Outcome.QUARANTINED}
+    forced = name in context.options.force
+    done = {} if forced else context.ledger.find("output", name, list(keys), list(keys.values()))
+    rows = list(standing.values())
+    rows += [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
+    failed = {
+        row["document_id"]: row
+        for row in signed
+        if row["outcome"] == Outcome.QUARANTINED and row["document_id"] not in standing
+    }
     rows += [location(name, i, keys[i], row, computed=row["computed"]) for i, row in failed.items()]
     pending = documents.filter(pa.array([i not in done and i not in failed for i in ids_of(documents)], pa.bool_()))
     if pending.num_rows:
@@ -147,6 +168,16 @@ def _store_decisions(
         rows += store(context, name, batch.number, pending, keys, output)
     context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
+
+
+def _standing(
+    context: RunContext, batch: BatchRef, previous: Mapping[str, str], decisions: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Held documents of whom the same was decided as when live was made."""
+    rows = standing_rows(context, StageName.DEDUP, batch, previous)
+    places = {i: row["file"] for i, row in rows.items() if row["file"] is not None}
+    decided = {row["document_id"]: row for row in read_places(context, places, DEDUP).to_pylist()}
+    return {i: row for i, row in rows.items() if i in decided and decided[i] == decisions.get(i)}
 
 
 def _arrived(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:

@@ -68,7 +68,7 @@ gate:
 
 def commented_configuration() -> str:
     """The text of a configuration with every setting at its default, as a comment that says what it is."""
-    lines = [_HEAD, "# How a run uses the machine; none of this shapes a result.", "# run:"]
+    lines = [_HEAD, "# How a run uses the machine, and what stops it; none of this shapes a result.", "# run:"]
     lines += _settings(RunSettings(), "#   ")
     lines += ["", "# Settings of the stages, at their defaults. Uncomment what you change.", "# stages:"]
     stages = StagesSettings()
