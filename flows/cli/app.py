@@ -36,6 +36,8 @@ def main() -> None:
         console = Console(stderr=True, soft_wrap=True, highlight=False)
         console.print(f"corpusgate: {error}", style="red", markup=False)
         console.print(f"  what to do: {error.remedy}", markup=False)
+        for note in getattr(error, "__notes__", ()):
+            console.print(f"  {note}", markup=False)
         sys.exit(EXIT_WRONG_USAGE if isinstance(error, ConfigurationError) else EXIT_RUN_FAILED)
     except SystemExit as leaving:  # typer's answer to Ctrl-C
         if leaving.code == EXIT_INTERRUPTED:

@@ -105,6 +105,8 @@ def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float,
     console = Console(stderr=True)
     with shown_progress(console) as progress:
         finished = launch(config, progress=progress, wait=wait, fail_on=fail_on)
+    if finished.notified is not None:
+        console.print(finished.notified.sentence, style=None if finished.notified.delivered else "yellow", markup=False)
     if as_json:
         sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
     elif not quiet:

@@ -10,6 +10,7 @@ from tasks.gate.rules import rules_in_force
 from tasks.gold.gold_set import read_gold_set
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.notify.webhook import webhook_url
 from tasks.pii.detection import check_policy
 from tasks.pii.redaction import hash_key
 from tasks.run.configuration import Configuration
@@ -17,7 +18,7 @@ from tasks.run.configuration import Configuration
 
 def check_before_running(configuration: Configuration, lake: Lake) -> None:
     """Reads everything besides the documents that the run will need: the sources' folders, rules, anchor, gold sets,
-    the PII policy, the embedding model and its key (an endpoint is not asked).
+    the PII policy, the embedding model and its key (an endpoint is not asked), the webhook's URL.
 
     Raises:
         ConfigurationError: one of them is wrong.
@@ -32,6 +33,8 @@ def check_before_running(configuration: Configuration, lake: Lake) -> None:
     endpoint = configuration.stages.embed.endpoint
     if endpoint is not None and endpoint.api_key_env is not None:
         api_key(endpoint.api_key_env)
+    if configuration.notify is not None:
+        webhook_url(configuration.notify)
     for source in configuration.sources:
         if isinstance(source, FolderSource):
             existing_root(source)
