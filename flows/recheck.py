@@ -46,9 +46,10 @@ def recheck(config: str, fail_on: FailOn = "fail", wait: float = 600.0) -> State
     try:
         finished = launch(Path(config), progress=_Logged(logger.info), wait=wait, fail_on=fail_on, within_flow=True)
     except CorpusgateError as error:
-        for line in (*getattr(error, "__notes__", ()), f"what to do: {error.remedy}"):
-            logger.error(line)
-        raise
+        for note in getattr(error, "__notes__", ()):
+            logger.warning(note)
+        # A state and not the exception, so that its message says what to do.
+        return Failed(message=f"{error}; what to do: {error.remedy}")
     create_markdown_artifact(key=ARTIFACT, markdown=_page(finished, fail_on), description="What the gate decided")
     if finished.notified is not None:
         logger.log(logging.INFO if finished.notified.delivered else logging.WARNING, finished.notified.sentence)
