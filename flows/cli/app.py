@@ -6,7 +6,7 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, inspection, runs, search
+from flows.cli import administration, corpora, inspection, runs, scheduled, search
 from tasks.errors import ConfigurationError, CorpusgateError
 
 EXIT_WRONG_USAGE = 2
@@ -22,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
 )
 runs.add_to(app)
+scheduled.add_to(app)
 corpora.add_to(app)
 inspection.add_to(app)
 search.add_to(app)
