@@ -5,44 +5,18 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from flows.recheck import ARTIFACT
+from tests.flows.notes import damage, write_corpus
 from tests.flows.prefect_api import PrefectApi, answers
 from tests.tasks.notify.receiver import receiver
 
 pytestmark = pytest.mark.xdist_group("schedule")
 
 
-def write_corpus(folder: Path) -> Path:
-    """Three notes and a configuration; returns the folder of the notes."""
-    notes = folder / "documents"
-    notes.mkdir(parents=True)
-    for subject in ("boiler", "pump", "valve"):
-        lines = [f"The {subject} is checked every {weeks} weeks, and its reading is logged." for weeks in range(2, 7)]
-        (notes / f"{subject}.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-    settings = {
-        "lake": "lake",
-        "sources": [{"name": "notes", "type": "files", "root": "documents"}],
-        "gate": {
-            "rules": [
-                {
-                    "id": "readable",
-                    "stage": "parse",
-                    "metric": "garbage_ratio",
-                    "kind": "ceiling",
-                    "threshold": 0.05,
-                }
-            ]
-        },
-        "notify": {"url_env": "CORPUSGATE_TEST_HOOK", "on": ["fail"]},
-    }
-    (folder / "corpusgate.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    return notes
-
-
 def test_a_deployed_check_runs_on_its_schedule_and_blocks_a_damaged_corpus(tmp_path: Path) -> None:
-    notes = write_corpus(tmp_path / "corpora" / "production")
+    notify = {"url_env": "CORPUSGATE_TEST_HOOK", "on": ["fail"]}
+    notes = write_corpus(tmp_path / "corpora" / "production", notify=notify).parent / "documents"
     live = tmp_path / "corpora" / "production" / "lake" / "index" / "live.json"
     with receiver(500, 200) as told:
         api = PrefectApi(tmp_path, {"CORPUSGATE_CORPORA": str(tmp_path / "corpora"), "CORPUSGATE_TEST_HOOK": told.url})
@@ -61,15 +35,14 @@ def test_a_deployed_check_runs_on_its_schedule_and_blocks_a_damaged_corpus(tmp_p
                 assert str(sound["state"]["message"]).startswith("PASS  run ")
                 went_live = live.read_bytes()
 
-                sound_text = (notes / "pump.txt").read_text(encoding="utf-8")
-                (notes / "pump.txt").write_text(sound_text.replace("e", "\ufffd"), encoding="utf-8")
+                damage(notes)
                 blocked = api.until("a run that is blocked", lambda: ended("FAILED"))[0]
                 pages = [str(artifact["data"]) for artifact in api.artifacts(ARTIFACT)]
     assert blocked["auto_scheduled"] is True
     assert blocked["state"]["name"] == "Blocked"
     assert str(blocked["state"]["message"]).startswith("FAIL  run ")
     assert live.read_bytes() == went_live
-    assert pages[0].startswith("# PASS  run ")
+    assert pages[0].startswith("# PASS run ")
     assert "- readable (broken), slices: 1" in pages[-1]
     [first, again] = [message for message in told.messages if message["run_id"] == told.messages[0]["run_id"]]
     assert first == again
