@@ -21,7 +21,7 @@ class NotifySettings(BaseModel):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
         description="Environment variable that holds the webhook's URL, which is a secret.",
     )
-    on: tuple[Outcome, ...] = Field(
+    outcomes: tuple[Outcome, ...] = Field(
         ("fail", "undetermined", "error"),
         min_length=1,
         description="Outcomes that are told; `error` is a run that ended without a verdict.",

@@ -108,7 +108,7 @@ def deliver(settings: NotifySettings, message: Mapping[str, Any]) -> Delivery | 
     as long as `limit_seconds` allows. Any other answer than 2xx is final; redirects are not followed. Raises nothing:
     a delivery must not change a verdict.
     """
-    if message["status"] not in settings.on:
+    if message["status"] not in settings.outcomes:
         return None
     try:
         url = webhook_url(settings)

@@ -67,7 +67,7 @@ gate:
 # A webhook that is told how runs end; its URL comes from the environment.
 # notify:
 #   url_env: CORPUSGATE_WEBHOOK
-#   on: [fail, undetermined, error]
+#   outcomes: [fail, undetermined, error]
 """
 
 

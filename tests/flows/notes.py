@@ -13,7 +13,7 @@ def write_corpus(folder: Path, **more: Any) -> Path:
     for subject in ("boiler", "pump", "valve"):
         lines = [f"The {subject} is checked every {weeks} weeks, and its reading is logged." for weeks in range(2, 7)]
         (notes / f"{subject}.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-    readable = {"id": "readable", "stage": "parse", "metric": "garbage_ratio", "kind": "ceiling", "threshold": 0.05}
+    readable = {"id": "readable", "stage": "parse", "metric": "garbage_ratio", "kind": "ceiling", "threshold": 0.01}
     settings = {
         "lake": "lake",
         "sources": [{"name": "notes", "type": "files", "root": "documents"}],

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("schedule")
 
 
 def test_a_deployed_check_runs_on_its_schedule_and_blocks_a_damaged_corpus(tmp_path: Path) -> None:
-    notify = {"url_env": "CORPUSGATE_TEST_HOOK", "on": ["fail"]}
+    notify = {"url_env": "CORPUSGATE_TEST_HOOK", "outcomes": ["fail"]}
     notes = write_corpus(tmp_path / "corpora" / "production", notify=notify).parent / "documents"
     live = tmp_path / "corpora" / "production" / "lake" / "index" / "live.json"
     with receiver(500, 200) as told:

@@ -81,7 +81,7 @@ def test_only_the_outcomes_asked_for_are_told(monkeypatch: pytest.MonkeyPatch) -
     with receiver(200) as told:
         monkeypatch.setenv(HOOK, told.url)
         assert deliver(settings(), MESSAGE | {"status": "pass"}) is None
-        assert deliver(settings(on=["pass"]), MESSAGE | {"status": "pass"}) is not None
+        assert deliver(settings(outcomes=["pass"]), MESSAGE | {"status": "pass"}) is not None
     assert [message["status"] for message in told.messages] == ["pass"]
 
 
