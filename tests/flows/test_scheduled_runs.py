@@ -1,12 +1,18 @@
 """A real Prefect server and worker run the deployed check on its schedule: a sound corpus goes live, a damaged one is
 blocked, live stays, and the webhook is told."""
 
+import asyncio
 import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from flows.recheck import ARTIFACT
 from tests.flows.notes import damage, write_corpus
 from tests.flows.prefect_api import PrefectApi, answers
 from tests.tasks.notify.receiver import receiver
@@ -37,7 +43,7 @@ def test_a_deployed_check_runs_on_its_schedule_and_blocks_a_damaged_corpus(tmp_p
 
                 damage(notes)
                 blocked = api.until("a run that is blocked", lambda: ended("FAILED"))[0]
-                pages = [str(artifact["data"]) for artifact in api.artifacts(ARTIFACT)]
+                pages = [str(artifact["data"]) for artifact in api.artifacts("corpusgate-verdict")]
     assert blocked["auto_scheduled"] is True
     assert blocked["state"]["name"] == "Blocked"
     assert str(blocked["state"]["message"]).startswith("FAIL  run ")
@@ -49,3 +55,49 @@ def test_a_deployed_check_runs_on_its_schedule_and_blocks_a_damaged_corpus(tmp_p
     assert first["status"] == "fail"
     assert f"run {first['run_id']}:" in str(blocked["state"]["message"])
     assert json.loads(went_live)["generation"]["run_id"] != first["run_id"]
+
+
+@pytest.fixture
+def postgresql() -> Iterator[str]:
+    """The address of an empty PostgreSQL of the test's own on loopback: user, host, port, database."""
+    if not (shutil.which("initdb") and shutil.which("pg_ctl")):
+        pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
+    user = "nobody" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+        if user is not None:
+            shutil.chown(folder, user)
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        data, options = f"{folder}/data", f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+
+        def command(*arguments: str) -> None:
+            with Path(folder).with_suffix(".log").open("ab") as log:
+                subprocess.run(arguments, cwd=folder, user=user, stdout=log, stderr=log, check=True)
+
+        command("initdb", "-D", data, "-U", "corpusgate", "--auth=trust")
+        command("pg_ctl", "-D", data, "-o", options, "-l", f"{folder}/log", "-w", "start")
+        try:
+            yield f"corpusgate@127.0.0.1:{port}/postgres"
+        finally:
+            command("pg_ctl", "-D", data, "-m", "fast", "-w", "stop")
+            Path(folder).with_suffix(".log").unlink()
+
+
+def test_the_server_keeps_its_data_in_the_postgresql_that_a_url_names(tmp_path: Path, postgresql: str) -> None:
+    api = PrefectApi(tmp_path, {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"postgresql+asyncpg://{postgresql}"})
+    with api.running("server", "start", "--host", "127.0.0.1", "--port", str(api.port)):
+        api.until("the server", lambda: answers(api.get("health")))
+        api.command("work-pool", "create", "corpusgate", "--type", "process")
+
+    async def pools() -> list[tuple[str, str]]:
+        import asyncpg
+
+        connection = await asyncpg.connect(f"postgresql://{postgresql}")
+        try:
+            return [tuple(row) for row in await connection.fetch("select name, type from work_pool")]
+        finally:
+            await connection.close()
+
+    assert asyncio.run(pools()) == [("corpusgate", "process")]
+    assert not (tmp_path / "prefect" / "prefect.db").exists()
