@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
 from tests.flows.notes import damage, write_corpus
 from tests.flows.prefect_api import PrefectApi, answers
 from tests.tasks.notify.receiver import receiver
@@ -55,6 +57,9 @@ def test_a_deployed_check_runs_on_its_schedule_and_blocks_a_damaged_corpus(tmp_p
     assert first["status"] == "fail"
     assert f"run {first['run_id']}:" in str(blocked["state"]["message"])
     assert json.loads(went_live)["generation"]["run_id"] != first["run_id"]
+    manifest = Runs(Lake(live.parents[1])).manifest(str(first["run_id"]))
+    assert (manifest["notified"]["delivered"], manifest["notified"]["attempts"]) == (True, 2)
+    assert "s3cret" not in json.dumps(manifest)
 
 
 @pytest.fixture
