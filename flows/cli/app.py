@@ -6,7 +6,7 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, inspection, plan, runs, search, sweeps
+from flows.cli import administration, corpora, inspection, plan, runs, scheduled, search, sweeps
 from tasks.errors import ConfigurationError, CorpusgateError
 
 EXIT_WRONG_USAGE = 2
@@ -24,6 +24,7 @@ app = typer.Typer(
 plan.add_to(app)
 runs.add_to(app)
 sweeps.add_to(app)
+scheduled.add_to(app)
 corpora.add_to(app)
 inspection.add_to(app)
 search.add_to(app)
@@ -38,6 +39,8 @@ def main() -> None:
         console = Console(stderr=True, soft_wrap=True, highlight=False)
         console.print(f"corpusgate: {error}", style="red", markup=False)
         console.print(f"  what to do: {error.remedy}", markup=False)
+        for note in getattr(error, "__notes__", ()):
+            console.print(f"  {note}", markup=False)
         sys.exit(EXIT_WRONG_USAGE if isinstance(error, ConfigurationError) else EXIT_RUN_FAILED)
     except SystemExit as leaving:  # typer's answer to Ctrl-C
         if leaving.code == EXIT_INTERRUPTED:

@@ -118,6 +118,8 @@ def run_and_report(
         finished = launch(config, progress=progress, wait=wait, fail_on=fail_on, options=options)
     for line in finished.changed_outputs:
         console.print(f"corpusgate: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+    if finished.notified is not None:
+        console.print(finished.notified.sentence, style=None if finished.notified.delivered else "yellow", markup=False)
     if as_json:
         sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
     elif not quiet:

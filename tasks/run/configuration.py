@@ -21,6 +21,7 @@ from tasks.language.settings import LanguageSettings
 from tasks.metadata.entities import PII_TYPES
 from tasks.metadata.settings import MetadataSettings
 from tasks.normalize.settings import NormalizeSettings
+from tasks.notify.settings import NotifySettings
 from tasks.parse.settings import ParseSettings
 from tasks.pii.settings import PiiSettings
 from tasks.stage import StageSettings
@@ -111,6 +112,7 @@ class Configuration(_Part):
     stages: StagesSettings = StagesSettings()
     gate: GateSettings = GateSettings()
     run: RunSettings = RunSettings()
+    notify: NotifySettings | None = Field(default=None, description="A webhook that is told how runs end.")
 
     @model_validator(mode="after")
     def _consistent(self) -> "Configuration":

@@ -10,6 +10,7 @@ from tasks.gate.rules import rules_in_force
 from tasks.gold.gold_set import read_gold_set
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.notify.webhook import webhook_url
 from tasks.pii.detection import check_policy
 from tasks.pii.redaction import hash_key
 from tasks.run.configuration import Configuration, StagesSettings
@@ -17,7 +18,7 @@ from tasks.run.configuration import Configuration, StagesSettings
 
 def check_before_running(configuration: Configuration, lake: Lake) -> None:
     """Reads everything besides the documents that the run will need: the sources' folders, rules, anchor, gold sets,
-    the PII policy, the embedding model and its key (an endpoint is not asked).
+    the PII policy, the embedding model and its key (an endpoint is not asked), the webhook's URL.
 
     Raises:
         ConfigurationError: one of them is wrong.
@@ -27,6 +28,8 @@ def check_before_running(configuration: Configuration, lake: Lake) -> None:
     for folder in configuration.gold:
         read_gold_set(folder)
     check_stages(configuration.stages)
+    if configuration.notify is not None:
+        webhook_url(configuration.notify)
     for source in configuration.sources:
         if isinstance(source, FolderSource):
             existing_root(source)

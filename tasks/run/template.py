@@ -63,6 +63,11 @@ gate:
   expected_quarantine: []
   # Known and accepted failures:
   #   - {path: "archive/broken.pdf", stage: parse, error_class: corrupt, reason: "the original is lost"}
+
+# A webhook that is told how runs end; its URL comes from the environment.
+# notify:
+#   url_env: CORPUSGATE_WEBHOOK
+#   outcomes: [fail, undetermined, error]
 """
 
 
