@@ -21,6 +21,7 @@ from tasks.gold.labels import Labels
 from tasks.index.generations import Candidate, Generation
 from tasks.index.search import LanceView
 from tasks.index.store import LanceIndex
+from tasks.lake.erased import read_erased
 from tasks.lake.files import write_json, write_table
 from tasks.lake.runs import Runs
 from tasks.report.write import write_report
@@ -58,7 +59,8 @@ class Session:
         baseline = live.generation.run_id if live else None
         last = self.runs.last_scan(before=self.context.run_id)
         skips = Skips()
-        plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline), skips)
+        erased = read_erased(self.context.lake)
+        plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline), skips, erased)
         self.runs.update(self.context.run_id, baseline_run=baseline, last_scan_run=last, skipped=skips.by_source())
         self.runs.write_plan(self.context.run_id, plan)
         parts = split_batches(plan, self.context.configuration.run.batch_size)
