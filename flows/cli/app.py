@@ -8,6 +8,7 @@ from rich.console import Console
 
 from flows.cli import administration, corpora, erasure, inspection, runs, search
 from tasks.errors import ConfigurationError, CorpusgateError
+from tasks.report.values import plain_lines
 
 EXIT_WRONG_USAGE = 2
 EXIT_RUN_FAILED = 3
@@ -35,8 +36,8 @@ def main() -> None:
         app()
     except CorpusgateError as error:
         console = Console(stderr=True, soft_wrap=True, highlight=False)
-        console.print(f"corpusgate: {error}", style="red", markup=False)
-        console.print(f"  what to do: {error.remedy}", markup=False)
+        console.print(plain_lines(f"corpusgate: {error}"), style="red", markup=False)
+        console.print(plain_lines(f"  what to do: {error.remedy}"), markup=False)
         sys.exit(EXIT_WRONG_USAGE if isinstance(error, ConfigurationError) else EXIT_RUN_FAILED)
     except SystemExit as leaving:  # typer's answer to Ctrl-C
         if leaving.code == EXIT_INTERRUPTED:

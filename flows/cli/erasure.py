@@ -1,6 +1,5 @@
 """The command that removes a document for good."""
 
-import json
 import sys
 from typing import Annotated
 
@@ -45,6 +44,7 @@ def erase(
     from tasks.figures.catalogue import load_catalogue
     from tasks.index.store import LanceIndex
     from tasks.lake.erased import read_erased, write_erased
+    from tasks.report.values import json_text
 
     configuration, lake = existing_lake(config)
     console = Console(soft_wrap=True, stderr=as_json)
@@ -76,7 +76,7 @@ def erase(
                 raise typer.Exit(1)
             done.append(eraser.erase(meant))
     if as_json:
-        sys.stdout.write(json.dumps({"erased": [erasure.to_json() for erasure in done]}, indent=2) + "\n")
+        sys.stdout.write(json_text({"erased": [erasure.to_json() for erasure in done]}) + "\n")
     else:
         print_erasures(console, done)
 

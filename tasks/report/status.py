@@ -15,7 +15,7 @@ from tasks.index.generations import Generations
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import literal
-from tasks.report.values import NOTHING, shown_time
+from tasks.report.values import NOTHING, plain_lines, shown_time
 
 MOST_RUNS = 10
 
@@ -105,7 +105,7 @@ def print_status(console: Console, status: Status) -> None:
             _say(console, f"… and {status.all_runs - len(status.runs)} older runs")
         if status.runs[0].error:
             console.print()
-            _say(console, f"the last run failed: {status.runs[0].error}")
+            _say(console, plain_lines(f"the last run failed: {status.runs[0].error}"))
         console.print()
     _say(console, f"next  {status.next}")
 
