@@ -1,5 +1,5 @@
-"""Secrets in URLs: a URL names the environment variable, `?token=${API_TOKEN}`, and its value is put in when it is asked
-for. So plan, ledger, index, reports and logs only ever see the name.
+"""Secrets in URLs: a URL names the environment variable, `?token=${API_TOKEN}`; the value is put in for the request.
+So plan, ledger, index, reports and logs only ever see the name.
 
 Only URLs of the configuration and of its file of URLs may name one: a sitemap or a redirect that did could send any
 variable of this process to any server.
@@ -14,7 +14,10 @@ from tasks.errors import ConfigurationError
 _REFERENCE = re.compile(r"(?:\$|%24)(?:\{|%7[Bb])([A-Za-z_][A-Za-z0-9_]*)(?:\}|%7[Dd])")
 
 _SECRET = frozenset(
-    ["access_token", "api_key", "apikey", "api-key", "auth", "auth_token", "authorization", "awsaccesskeyid", "bearer", "client_secret", "credential", "id_token", "jwt", "passwd", "password", "private_token", "pwd", "refresh_token", "secret", "session_token", "sig", "signature", "token", "x-amz-credential", "x-amz-security-token", "x-amz-signature", "x-goog-credential", "x-goog-signature"]
+    {"access_token", "api_key", "apikey", "api-key", "auth", "auth_token", "authorization", "awsaccesskeyid", "bearer"}
+    | {"client_secret", "credential", "id_token", "jwt", "passwd", "password", "private_token", "pwd", "refresh_token"}
+    | {"secret", "session_token", "sig", "signature", "token", "x-amz-credential", "x-amz-security-token"}
+    | {"x-amz-signature", "x-goog-credential", "x-goog-signature"}
 )
 """Parameters of queries whose value lets in whoever knows it."""
 
