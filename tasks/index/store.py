@@ -39,6 +39,9 @@ TABLE_FORMAT = 2
 """Raised when the columns or the way of indexing text change: the next build then makes a new table."""
 
 _HEAD = "head"
+_ANEW = "anew."
+"""Begins the tags of generations that hold no row that they do not show, and indexes of these rows alone."""
+
 _ROWS_PER_PARTITION = 1_000_000
 _INDEX_CACHE_BYTES = 256 * 2**20
 _METADATA_CACHE_BYTES = 64 * 2**20
@@ -215,10 +218,16 @@ class LanceIndex:
             return Cleaned(tuple(replaced.values()), tuple(retired))
 
     def _without(self, generation: Generation, document_ids: Collection[str]) -> Generation | None:
-        """The generation without these documents, as a version of its own; null where it has none of them."""
+        """The generation without these documents, as a version of its own; null where it needs none.
+
+        Rows that an ordinary run took out (of a document that was changed or deleted, or is a copy now) are only marked
+        in the files, and their words stay in the indexes. So a generation without rows of the documents is made anew
+        as well, unless it was made so before and holds nothing but what it shows.
+        """
         dataset = self._dataset(generation.table, generation.version)
         predicates = list(among("document_id", sorted(document_ids)))
-        if not any(dataset.count_rows(filter=predicate) for predicate in predicates):
+        made_anew = {version for name, version in tags_of(dataset).items() if name.startswith(_ANEW)}
+        if generation.version in made_anew and not any(dataset.count_rows(filter=one) for one in predicates):
             return None
         started = time.time()
         dataset = self._restore(generation.table, generation.version)
@@ -229,7 +238,7 @@ class LanceIndex:
         if any(d.name == VECTOR_INDEX for d in dataset.describe_indices()):
             self._create_vector_index(dataset, dataset.count_rows())
         anew = replace(generation, version=dataset.version)
-        set_tag(dataset, f"erased.{dataset.version}.{generation.run_id}", dataset.version)
+        set_tag(dataset, f"{_ANEW}{dataset.version}.{generation.run_id}", dataset.version)
         flush_written(self._path(generation.table), started)
         return anew
 

@@ -14,19 +14,21 @@ import yaml
 
 from tasks.gold.writing import seal_gold_set
 
-IN_TEXT, IN_TITLE, IN_PATH, IN_LABELS = "qzvexium", "qzfabrel", "qzmorvane", "qzlabelly"
-WORDS = (IN_TEXT, IN_TITLE, IN_PATH, IN_LABELS)
+IN_TEXT, IN_TITLE, IN_PATH, IN_LABELS, IN_FORMER = "qzvexium", "qzfabrel", "qzmorvane", "qzlabelly", "qzformerly"
+WORDS = (IN_TEXT, IN_TITLE, IN_PATH, IN_LABELS, IN_FORMER)
+"""`IN_FORMER` stands in the first version of the document alone."""
+
 PATH = f"notes/{IN_PATH}.md"
 
 PARTS = {
-    PATH: f"# The {IN_TITLE} ledger\n\nThe {IN_TEXT} pump stands at the north weir, and nobody turns it by night.\n",
+    PATH: f"# The {IN_TITLE} ledger\n\nThe {IN_TEXT} pump stands at the north weir, and by night stands {IN_FORMER}.\n",
     "notes/weir.md": "# The weir\n\nThe gate opens at three metres, and the keeper writes the hour into his book.\n",
     "notes/mill.md": "# The mill\n\nTwo stones grind rye on Mondays; barley waits until the wheel was greased.\n",
     "notes/ferry.md": "# The ferry\n\nOne bell calls the ferry over; two bells tell that a horse is on board too.\n",
 }
 CHANGED = {
+    PATH: f"# The {IN_TITLE} ledger\n\nThe {IN_TEXT} pump stands at the north weir, and turns by itself since March.\n",
     "notes/weir.md": "# The weir\n\nThe gate opens at four metres now, since the flood of the last spring.\n",
-    "notes/mill.md": "# The mill\n\nThree stones grind rye on Tuesdays; barley has its own wheel since May.\n",
 }
 
 
