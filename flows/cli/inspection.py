@@ -1,6 +1,5 @@
 """Commands that look at a lake and change nothing: status, report, trace, compare, sql, graph."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,8 @@ from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, RunArgum
 from tasks.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
 
 _WIDTH_ELSEWHERE = 120
@@ -211,7 +212,9 @@ def _console() -> Console:
 
 
 def _write_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+    from tasks.report.values import json_text
+
+    sys.stdout.write(json_text(value) + "\n")
 
 
 def _parameters(given: list[str]) -> dict[str, str]:
@@ -253,10 +256,18 @@ def _give_out(rows: "pa.Table", output: str) -> None:
 def _write_csv(rows: "pa.Table") -> None:
     import csv
 
+    from tasks.report.values import spreadsheet_text
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(rows.column_names)
     for row in rows.to_pylist(maps_as_pydicts="strict"):
-        writer.writerow(["" if value is None else value for value in row.values()])
+        writer.writerow([_cell(value, spreadsheet_text) for value in row.values()])
+
+
+def _cell(value: Any, text: "Callable[[str], str]") -> Any:
+    if value is None:
+        return ""
+    return value if isinstance(value, (bool, int, float)) else text(str(value))
 
 
 def _print_table(console: Console, rows: "pa.Table") -> None:

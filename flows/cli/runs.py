@@ -1,6 +1,5 @@
 """Commands that run the pipeline or parts of it: run, demo, evaluate, gate, rollback."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -112,6 +111,7 @@ def run_and_report(
     from flows.cli.progress import shown_progress
     from flows.launch import launch
     from tasks.report.terminal import print_verdict
+    from tasks.report.values import json_text
 
     console = Console(stderr=True)
     with shown_progress(console) as progress:
@@ -121,7 +121,7 @@ def run_and_report(
     if finished.notified is not None:
         console.print(finished.notified.sentence, style=None if finished.notified.delivered else "yellow", markup=False)
     if as_json:
-        sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(finished.verdict.to_json()) + "\n")
     elif not quiet:
         print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion, _found_by(config))
     return finished.verdict.exit_code(fail_on)
@@ -204,11 +204,12 @@ def gate(
     """
     from flows.reopen import reopen
     from tasks.report.terminal import print_verdict
+    from tasks.report.values import json_text
 
     with reopen(config, run_id) as session:
         verdict = session.rejudge()
         if as_json:
-            sys.stdout.write(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
+            sys.stdout.write(json_text(verdict.to_json()) + "\n")
         else:
             print_verdict(
                 Console(soft_wrap=True),

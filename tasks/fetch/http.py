@@ -18,6 +18,7 @@ from tasks.fetch.connections import CheckedTransport, Deadline
 from tasks.fetch.local import too_large
 from tasks.fetch.manners import PACE, ROBOTS, disallowed
 from tasks.fetch.settings import FetchSettings
+from tasks.http_logging import tell_no_requests
 
 _RETRIED = frozenset({408, 425, 429})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -44,6 +45,7 @@ class HttpFetcher:
     def __init__(self, settings: FetchSettings) -> None:
         self._settings = settings
         self._deadline = Deadline()
+        tell_no_requests()
         self._client = httpx.Client(
             transport=CheckedTransport(settings, self._deadline),
             timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),

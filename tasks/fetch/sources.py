@@ -126,7 +126,11 @@ class HttpSource(BaseModel):
 
     name: SourceName
     type: Literal["http"] = "http"
-    urls: tuple[str, ...] = Field((), description="The URLs; each is one document, links are not followed.")
+    urls: tuple[str, ...] = Field(
+        (),
+        description="The URLs; each is one document, links are not followed. A secret is named by its environment "
+        "variable, `?token=${API_TOKEN}`; one that stands there itself is refused.",
+    )
     urls_file: Path | None = Field(
         None,
         description="A text file of URLs, blank lines and # comments allowed. Relative to the configuration file.",

@@ -3,7 +3,7 @@
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ def write_table(table: pa.Table, path: Path, schema: pa.Schema) -> None:
     """
     check_schema(table, schema, path.name)
     stamped = table.replace_schema_metadata({_VERSION_KEY: str(SCHEMA_VERSION).encode()})
-    _replace(path, lambda temporary: pq.write_table(stamped, temporary, compression="zstd", compression_level=1))
+    replace_file(path, lambda temporary: pq.write_table(stamped, temporary, compression="zstd", compression_level=1))
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema) -> None:
@@ -39,12 +39,12 @@ def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Sche
                 check_schema(pa.Table.from_batches([batch]), schema, path.name)
                 writer.write_batch(batch.replace_schema_metadata(stamped.metadata))
 
-    _replace(path, write)
+    replace_file(path, write)
 
 
 def write_text(path: Path, text: str) -> None:
     """Writes a text file."""
-    _replace(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    replace_file(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -122,7 +122,12 @@ def check_schema(table: pa.Table, schema: pa.Schema, name: str) -> None:
             raise RunError(f"{name}: {column.null_count} nulls in the required column {field.name!r}", remedy=remedy)
 
 
-def _replace(path: Path, write: Any) -> None:
+def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
+    """Puts what `write` makes of a temporary name in the place of `path`.
+
+    Raises:
+        RunError: the disk refuses it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:

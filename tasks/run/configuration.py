@@ -230,7 +230,9 @@ def _hint(problem: Any) -> str:
         return "; write `type: files`, `http`, `fsspec`, `records` or `warc`"
     if problem["type"] != "extra_forbidden":
         given = problem.get("input")
-        return f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""
+        # A URL may hold a password or a token.
+        shown = isinstance(given, (int, float, bool)) or (isinstance(given, str) and "://" not in given)
+        return f" (given: {given!r})" if shown else ""
     allowed = _allowed_keys(problem["loc"][:-1])
     return f"; allowed keys: {', '.join(allowed)}" if allowed else ""
 

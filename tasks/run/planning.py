@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Container, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from tasks.fetch.listing import list_source
 from tasks.fetch.places import Part, place_of
 from tasks.fetch.sources import Source
 from tasks.globs import path_glob
+from tasks.lake.erased import NOTHING_ERASED, Erased
 from tasks.run.configuration import AccessRule, Configuration, PathRule
 
 UNCLASSIFIED = "unclassified"
@@ -26,6 +27,7 @@ def make_plan(
     live: pa.Table,
     skips: Skips | None = None,
     sources: Sequence[Source] | None = None,
+    erased: Erased = NOTHING_ERASED,
 ) -> pa.Table:
     """Lists the sources and gives every document its id, class, access scope and cohort.
 
@@ -35,6 +37,7 @@ def make_plan(
         live: the plan behind the live generation, against which cohorts are told (empty where nothing is live).
         skips: where what the sources hold besides documents is counted.
         sources: those to list where not all are wanted; documents of the others then look deleted.
+        erased: what is not taken in again; it is counted among the skips, as `erased`.
 
     Returns:
         `DOCUMENTS` rows sorted by id, deleted and retained documents included.
@@ -50,6 +53,7 @@ def make_plan(
         for source in (configuration.sources if sources is None else sources)
         for item in list_source(source, configuration.stages.fetch, skips)
     ]
+    listed = _not_erased(listed, erased, {(row["source"], row["uri"]) for row in before}, skips)
     ids = assign_ids([(item.source, item.uri, item.content_sha) for item in listed], before)
     live_rows = {row["document_id"]: row for row in live.to_pylist() if row["cohort"] != Cohort.DELETED}
     rows = [
@@ -74,6 +78,18 @@ def _recognised(item: Listed, before: dict[str, Any] | None) -> Listed:
         size_bytes=before["size_bytes"],
         media_type_declared=before["media_type_declared"],
     )
+
+
+def _not_erased(listed: list[Listed], erased: Erased, known: Container[tuple[str, str]], skips: Skips) -> list[Listed]:
+    if not erased.tombstones:
+        return listed
+    kept = []
+    for item in listed:
+        if erased.withholds(item.source, item.uri, item.content_sha, known=(item.source, item.uri) in known):
+            skips.add(item.source, "erased")
+        else:
+            kept.append(item)
+    return kept
 
 
 def assign_ids(found: Sequence[tuple[str, str, str | None]], known: Iterable[dict[str, Any]]) -> list[str]:

@@ -10,6 +10,7 @@ from schemas.documents import DOCUMENTS
 from schemas.names import Cohort
 from tasks.errors import ConfigurationError
 from tasks.fetch.listed import Skips
+from tasks.lake.erased import read_erased
 from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration
 from tasks.run.options import RunOptions
@@ -60,7 +61,8 @@ def plan_run(
     live = runs.plan(baseline)
     names = options.sources([source.name for source in configuration.sources])
     sources = [source for source in configuration.sources if source.name in names]
-    documents = make_plan(configuration, runs.known_documents(before), live, skips, sources)
+    erased = read_erased(runs.lake)
+    documents = make_plan(configuration, runs.known_documents(before), live, skips, sources, erased)
     return take_part(documents, live, options) if options.partial else Planned(documents)
 
 

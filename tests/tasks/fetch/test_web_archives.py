@@ -183,6 +183,23 @@ def test_a_damaged_archive_stops_the_scan_by_name_and_deletes_nothing(
     }
 
 
+def test_an_archive_that_unpacks_without_end_stops_the_scan(tmp_path: Path, folder: Path) -> None:
+    (folder / "a.warc.gz").write_bytes(packed_archive() + gzip.compress(b"WARC/1.0\r\n" + b" " * 60_000_000))
+    with pytest.raises(ConfigurationError, match=r"a\.warc\.gz: the archive unpacks to more than 100 times its size"):
+        Scan(tmp_path / "lake", 1, archives(folder), max_archive_ratio=100)
+
+
+def test_a_page_that_unpacks_without_end_fails_alone(tmp_path: Path, folder: Path) -> None:
+    def bomb(writer: WARCWriter) -> None:
+        body = gzip.compress(b"<p>" + b" " * 3_000_000)
+        capture(writer, "https://example.org/bomb", body, HTML, ("Content-Encoding", "gzip"))
+        capture(writer, "https://example.org/a", PAGE, HTML)
+
+    write(folder / "a.warc.gz", bomb, packed=True)
+    scan = Scan(tmp_path / "lake", 1, archives(folder), max_bytes=1_000_000)
+    assert scan.outcomes == {"https://example.org/a": "ok", "https://example.org/bomb": "too_large"}
+
+
 def test_real_pages_come_out_of_an_archive_as_they_went_in(shared_data: Path, tmp_path: Path, folder: Path) -> None:
     packed = sorted((shared_data / "boilerplate" / "article-extraction-benchmark" / "html").glob("*.gz"))[:40]
     real = {f"https://example.org/{path.stem}": gzip.decompress(path.read_bytes()) for path in packed}
