@@ -212,7 +212,7 @@ class LanceIndex:
                 try:
                     if (anew := self._without(generation, document_ids)) is not None:
                         replaced[generation] = anew
-                except (RunError, OSError, ValueError) as error:
+                except (RunError, OSError, ValueError, RuntimeError) as error:
                     if live is not None and generation == live.generation:
                         raise RunError(
                             f"the live generation of run {generation.run_id} cannot be made anew: {error}",
