@@ -62,7 +62,7 @@ def corpus(grown: Path, tmp_path: Path) -> Path:
 def erase(configuration: Path, *arguments: str) -> str:
     done = CliRunner().invoke(app, ["erase", *arguments, "--config", str(configuration)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    return done.output
+    return done.stdout
 
 
 def lake_of(configuration: Path) -> Path:
