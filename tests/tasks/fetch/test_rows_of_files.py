@@ -149,11 +149,13 @@ def test_a_row_that_moved_within_its_file_keeps_its_document(tmp_path: Path, fol
 
 
 def torn_gzip() -> bytes:
-    return gzip.compress(b'{"id": 1, "text": "one"}\n' * 5000)[:-20]
+    return gzip.compress(b'{"id": 1, "text": "one"}\n' * 5000, mtime=0)[:-20]
 
 
 def damaged_gzip() -> bytes:
-    data = bytearray(gzip.compress(b"".join(f'{{"id": {i}, "text": "{i * 7919}"}}\n'.encode() for i in range(9999))))
+    data = bytearray(
+        gzip.compress(b"".join(f'{{"id": {i}, "text": "{i * 7919}"}}\n'.encode() for i in range(9999)), mtime=0)
+    )
     data[len(data) // 2] ^= 0xFF
     return bytes(data)
 
@@ -169,7 +171,7 @@ def torn_parquet() -> bytes:
     [
         ("a.jsonl.gz", torn_gzip(), "the gzipped file ends early, near byte"),
         ("a.jsonl.gz", damaged_gzip(), "the gzipped file is damaged, near byte"),
-        ("a.jsonl.gz", gzip.compress(b" " * 20_000_000), "unpacks to more times its size"),
+        ("a.jsonl.gz", gzip.compress(b" " * 20_000_000, mtime=0), "unpacks to more times its size"),
         ("a.parquet", torn_parquet(), "the Parquet file is damaged or ends early"),
     ],
 )
