@@ -3,6 +3,7 @@
 import logging
 import os
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -22,6 +23,7 @@ from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
+from tasks.run.retry import forget_failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,13 @@ class Finished:
     promotion: str
 
 
-def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "fail") -> Finished:
+def launch(
+    config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "fail", retry: Sequence[str] | None = None
+) -> Finished:
     """Runs a configuration from plan to promotion.
+
+    With `retry`, ids of documents in quarantine, the run tries these again. It asks no source: it takes the documents
+    of the last scan with the bytes that the lake has.
 
     Raises:
         ConfigurationError: the configuration is wrong.
@@ -44,8 +51,8 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
     lake = Lake(configuration.lake)
     lake.create()
     with lake.exclusive(wait):
-        check_before_running(configuration, lake)
-        context = open_context(configuration, lake, progress, fail_on)
+        check_before_running(configuration, lake, asks_sources=retry is None)
+        context = open_context(configuration, lake, progress, fail_on, retry)
         runs = Runs(lake)
         try:
             with private_server(lake.root / "prefect") as url:
@@ -67,14 +74,31 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
     return Finished(verdict, context.folder, promotion)
 
 
-def open_context(configuration: Configuration, lake: Lake, progress: Progress, fail_on: FailOn = "fail") -> RunContext:
-    """A new run in a lake that this process holds."""
+def open_context(
+    configuration: Configuration,
+    lake: Lake,
+    progress: Progress,
+    fail_on: FailOn = "fail",
+    retry: Sequence[str] | None = None,
+) -> RunContext:
+    """A new run in a lake that this process holds; `retry` is as in `launch`."""
     now = datetime.now(UTC)
     ledger = Ledger(lake.ledger)
     ledger.compact()
     Runs(lake).mark_killed()
     _record_promotion(configuration, lake)
-    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), progress, fail_on)
+    if retry is not None:
+        forget_failures(ledger, retry)
+    context = RunContext(
+        new_run_id(now),
+        configuration,
+        lake,
+        ledger,
+        Quarantine(lake.quarantine),
+        progress,
+        fail_on,
+        from_lake=retry is not None,
+    )
     Runs(lake).update(
         context.run_id,
         status="running",
@@ -85,6 +109,7 @@ def open_context(configuration: Configuration, lake: Lake, progress: Progress, f
         stage_bases={name.value: base for name, base in context.bases.items()},
         stage_settings=configuration.stages.model_dump(mode="json"),
         scorers=scorers(),
+        retried=None if retry is None else len(retry),
     )
     return context
 

@@ -1,7 +1,7 @@
 """The whole engine in this process, without Prefect: plan, eleven stages, evaluators, gate, promotion, report."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -73,14 +73,14 @@ class EngineRun:
         return [self.live_rows[chunk_id] for chunk_id, _ in hits]
 
 
-def run_engine(configuration: Configuration | Path) -> EngineRun:
-    """Runs a configuration from plan to report."""
+def run_engine(configuration: Configuration | Path, retry: Sequence[str] | None = None) -> EngineRun:
+    """Runs a configuration from plan to report; `retry` is as in `flows.launch.launch`."""
     if isinstance(configuration, Path):
         configuration = load_configuration(configuration)
     lake = Lake(configuration.lake)
     lake.create()
     _wait_for_a_new_second(lake)
-    context = open_context(configuration, lake, Silent())
+    context = open_context(configuration, lake, Silent(), retry=retry)
     session = Session(context)
     batches = [run_fetch(context, batch) for batch in session.plan()]
     for stage in (StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE):

@@ -6,7 +6,7 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, inspection, runs, search, sweeps
+from flows.cli import administration, corpora, inspection, quarantine, runs, search, sweeps
 from tasks.errors import ConfigurationError, CorpusgateError
 
 EXIT_WRONG_USAGE = 2
@@ -26,6 +26,7 @@ sweeps.add_to(app)
 corpora.add_to(app)
 inspection.add_to(app)
 search.add_to(app)
+quarantine.add_to(app)
 administration.add_to(app)
 
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -96,15 +97,23 @@ def _demo(folder: Path, *, regress: bool) -> Path:
         ) from error
 
 
-def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float, quiet: bool = False) -> int:
-    """Runs a configuration, shows progress and the verdict, and gives the exit code."""
+def run_and_report(
+    config: Path,
+    *,
+    as_json: bool,
+    fail_on: FailOn,
+    wait: float,
+    quiet: bool = False,
+    retry: Sequence[str] | None = None,
+) -> int:
+    """Runs a configuration, shows progress and the verdict, and gives the exit code; `retry` is as in `launch`."""
     from flows.cli.progress import shown_progress
     from flows.launch import launch
     from tasks.report.terminal import print_verdict
 
     console = Console(stderr=True)
     with shown_progress(console) as progress:
-        finished = launch(config, progress=progress, wait=wait, fail_on=fail_on)
+        finished = launch(config, progress=progress, wait=wait, fail_on=fail_on, retry=retry)
     if as_json:
         sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
     elif not quiet:

@@ -54,6 +54,8 @@ class RunContext:
     progress: Progress = field(default_factory=Silent)
     fail_on: FailOn = "fail"
     """From which verdict on the candidate is not promoted."""
+    from_lake: bool = False
+    """Whether the run takes the documents of the last scan, with the bytes that the lake has, and asks no source."""
 
     @cached_property
     def resources(self) -> Resources:

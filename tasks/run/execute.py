@@ -1,6 +1,7 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
 import errno
+import traceback
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import Cohort, Outcome, StageName
 from tasks.errors import ConfigurationError, RunError
 from tasks.lake.files import read_table, write_table
+from tasks.lake.raw import raw_missing
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import digest, document_key, fetch_key
 from tasks.run.registry import PREVIOUS, STAGES
@@ -50,7 +52,9 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     done |= {i: row for i, row in fetched_before.items() if _stored(context, described[i][0])}
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    if pending.num_rows:
+    if pending.num_rows and context.from_lake:
+        rows += _without_bytes(context, batch.number, pending)
+    elif pending.num_rows:
         output = run_guarded(STAGES[name], Batch(pending, {name: _previous_fetches(context, pending)}), context)
         keys = {
             i: document_key(context.bases[name], fetch_key(version, described[i][0] or "", described[i][1]), {})
@@ -107,6 +111,9 @@ def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa
             ) from error
         ids = ids_of(batch.documents)
         if len(ids) == 1:
+            # Without the error's own words: they may be the document's.
+            trace = f"{type(error).__name__}\n" + "".join(traceback.format_tb(error.__traceback__))
+            context.quarantine.keep_traceback(context.run_id, str(stage.name), ids[0], trace)
             return StageOutput(shape.empty_table(), (_defect(ids[0], error),))
         return _merge([run_guarded(stage, part, context, schema) for part in _singles(batch)])
 
@@ -199,6 +206,24 @@ def _expected(context: RunContext, name: StageName, batch: BatchRef) -> tuple[pa
     documents = batch.read_documents()
     documents = documents.filter(pa.array([i in survivors for i in ids_of(documents)], pa.bool_()))
     return documents, stage_keys(context, name, documents, {i: row["stage_key"] for i, row in survivors.items()})
+
+
+def _without_bytes(context: RunContext, number: int, documents: pa.Table) -> list[dict[str, Any]]:
+    """Location rows of documents whose bytes the lake has not, in a run that asks no source: what failed before has
+    still failed, and is not another attempt."""
+    name = StageName.FETCH
+    failed = context.quarantine.newest(name, ids_of(documents))
+    rows = []
+    for document_id, row in failed.items():
+        still = {"outcome": Outcome.QUARANTINED, "reason": row["error_class"]}
+        rows.append(location(name, document_id, row["stage_key"], still, computed=False))
+    lost = documents.filter(pa.array([i not in failed for i in ids_of(documents)], pa.bool_()))
+    if lost.num_rows:
+        error = raw_missing()
+        failures = tuple(Failure(i, error.error_class, str(error), error.remedy, error.transient) for i in ids_of(lost))
+        keys = {i: document_key(context.bases[name], "", {}) for i in ids_of(lost)}
+        rows += store(context, name, number, lost, keys, StageOutput(STAGES[name].writes.empty_table(), failures))
+    return rows
 
 
 def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:

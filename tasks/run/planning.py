@@ -4,6 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,12 @@ UNCLASSIFIED = "unclassified"
 
 
 def make_plan(
-    configuration: Configuration, last_scan: pa.Table, live: pa.Table, skips: Skips | None = None
+    configuration: Configuration,
+    last_scan: pa.Table,
+    live: pa.Table,
+    skips: Skips | None = None,
+    *,
+    listed: Iterable[Listed] | None = None,
 ) -> pa.Table:
     """Lists the sources and gives every document its id, class, access scope and cohort.
 
@@ -29,6 +35,7 @@ def make_plan(
         last_scan: the plan of the last finished scan, from which ids are kept (empty on a first run).
         live: the plan behind the live generation, against which cohorts are told (empty where nothing is live).
         skips: where what the sources hold besides documents is counted.
+        listed: what the sources are taken to hold; they are then not asked.
 
     Returns:
         `DOCUMENTS` rows sorted by id, deleted documents included.
@@ -39,16 +46,16 @@ def make_plan(
     skips = skips or Skips()
     known = [row for row in last_scan.to_pylist() if row["cohort"] != Cohort.DELETED]
     seen = {(row["source"], row["uri"]): row for row in known if row["source_version"] and row["content_sha"]}
-    listed = [
-        _recognised(item, seen.get((item.source, item.uri)))
-        for source in configuration.sources
-        for item in list_source(source, configuration.stages.fetch, skips)
-    ]
-    ids = assign_ids([(item.source, item.uri, item.content_sha) for item in listed], known)
+    if listed is None:
+        listed = chain.from_iterable(
+            list_source(source, configuration.stages.fetch, skips) for source in configuration.sources
+        )
+    found = [_recognised(item, seen.get((item.source, item.uri))) for item in listed]
+    ids = assign_ids([(item.source, item.uri, item.content_sha) for item in found], known)
     live_rows = {row["document_id"]: row for row in live.to_pylist() if row["cohort"] != Cohort.DELETED}
     rows = [
         _row(configuration, item, document_id, live_rows.get(document_id))
-        for item, document_id in zip(listed, ids, strict=True)
+        for item, document_id in zip(found, ids, strict=True)
     ]
     present = set(ids)
     rows += [_deleted(row) for document_id, row in live_rows.items() if document_id not in present]

@@ -15,7 +15,7 @@ from tasks.pii.redaction import hash_key
 from tasks.run.configuration import Configuration, StagesSettings
 
 
-def check_before_running(configuration: Configuration, lake: Lake) -> None:
+def check_before_running(configuration: Configuration, lake: Lake, *, asks_sources: bool = True) -> None:
     """Reads everything besides the documents that the run will need: the sources' folders, rules, anchor, gold sets,
     the PII policy, the embedding model and its key (an endpoint is not asked).
 
@@ -27,7 +27,7 @@ def check_before_running(configuration: Configuration, lake: Lake) -> None:
     for folder in configuration.gold:
         read_gold_set(folder)
     check_stages(configuration.stages)
-    for source in configuration.sources:
+    for source in configuration.sources if asks_sources else ():
         if isinstance(source, FolderSource):
             existing_root(source)
 

@@ -30,6 +30,7 @@ from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.planning import make_plan, split_batches
 from tasks.run.registry import STAGES, scorer
+from tasks.run.retry import listed_before
 from tasks.run.scoring import score_documents
 
 
@@ -53,12 +54,19 @@ class Session:
         self._labels: Labels | None = None
 
     def plan(self) -> list[BatchRef]:
-        """Lists the sources against the last scan and what is live, and writes the batches."""
+        """Lists the sources against the last scan and what is live, and writes the batches.
+
+        Raises:
+            ConfigurationError: a source cannot be listed (nothing is then taken for deleted), or a run that asks no
+                source has no scan before it.
+        """
         live = open_index(self.context).live()
         baseline = live.generation.run_id if live else None
         last = self.runs.last_scan(before=self.context.run_id)
         skips = Skips()
-        plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline), skips)
+        known = self.runs.plan(last)
+        listed = listed_before(last, known) if self.context.from_lake else None
+        plan = make_plan(self.context.configuration, known, self.runs.plan(baseline), skips, listed=listed)
         self.runs.update(self.context.run_id, baseline_run=baseline, last_scan_run=last, skipped=skips.by_source())
         self.runs.write_plan(self.context.run_id, plan)
         parts = split_batches(plan, self.context.configuration.run.batch_size)
@@ -80,7 +88,8 @@ class Session:
         self.runs.write_plan(self.context.run_id, plan)
         labels, gold = bind_labels(self.context.configuration.gold, plan, self.context.lake)
         self.use(labels)
-        self.runs.update(self.context.run_id, scan_finished_at=_now(), **gold)
+        scanned = {} if self.context.from_lake else {"scan_finished_at": _now()}
+        self.runs.update(self.context.run_id, **scanned, **gold)
 
     @property
     def labels(self) -> Labels:
