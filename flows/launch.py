@@ -17,10 +17,11 @@ from tasks.lake.files import write_text
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
-from tasks.lake.runs import Runs, new_run_id
+from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
+from tasks.run.machine import machine_is_named
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
 from tasks.run.retry import forget_failures
@@ -55,7 +56,7 @@ def launch(
         context = open_context(configuration, lake, progress, fail_on, retry)
         runs = Runs(lake)
         try:
-            with private_server(lake.root / "prefect") as url:
+            with machine_is_named("the run"), private_server(lake.root / "prefect") as url:
                 verdict, promotion = _flow(context, url)
         except CorpusgateError as error:
             runs.update(context.run_id, status="failed", error=str(error), finished_at=_now())
@@ -90,7 +91,7 @@ def open_context(
     if retry is not None:
         forget_failures(ledger, retry)
     context = RunContext(
-        new_run_id(now),
+        Runs(lake).new_id(now),
         configuration,
         lake,
         ledger,

@@ -143,6 +143,7 @@ STAGE = Stage(
     scorer_version=4,
     evaluate=evaluate,
     context=("tenant", "groups", "doc_class"),
+    labels=("questions",),
     facts=facts,
     reads_index=True,
 )

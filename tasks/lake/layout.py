@@ -65,6 +65,12 @@ class Lake:
                 f"another run is writing the lake {self.root}",
                 remedy="wait until it ends (corpusgate status), or pass --wait SECONDS",
             ) from None
+        except OSError as error:
+            raise RunError(
+                f"the lake {self.root} cannot be written: {error.strerror or error}",
+                remedy="it is on a disk that is read-only, or belongs to another user: mend that, then give the same "
+                "command again",
+            ) from error
         try:
             yield
         finally:

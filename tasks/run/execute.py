@@ -1,6 +1,5 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
-import errno
 import traceback
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,12 +15,9 @@ from tasks.lake.files import read_table, write_table
 from tasks.lake.raw import raw_missing
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import digest, document_key, fetch_key
+from tasks.run.machine import machine_is_named
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.stage import Batch, Cost, Failure, Stage, StageOutput, select
-
-_MACHINE = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-)
 
 
 def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:
@@ -99,16 +95,11 @@ def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa
     """
     shape = schema if schema is not None else stage.writes
     try:
-        return stage.run(batch, context.settings(stage.name), context.resources)
+        with machine_is_named(f"stage {stage.name}"):
+            return stage.run(batch, context.settings(stage.name), context.resources)
     except (ConfigurationError, RunError):
         raise
-    except Exception as error:  # the border between a stage's defects and the run
-        if isinstance(error, OSError) and error.errno in _MACHINE:
-            raise RunError(
-                f"stage {stage.name} could not go on: {error.strerror}",
-                remedy="mend what the machine lacks (disk space, limits of the user), then give the same command "
-                "again; what is done is kept",
-            ) from error
+    except Exception as error:  # noqa: BLE001 - the border between a stage's defects and the run
         ids = ids_of(batch.documents)
         if len(ids) == 1:
             # Without the error's own words: they may be the document's.

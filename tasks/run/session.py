@@ -28,6 +28,7 @@ from tasks.run.context import BatchRef, RunContext
 from tasks.run.facts import add_actual_lags, all_locations, stage_locations, write_facts
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
+from tasks.run.machine import machine_is_named
 from tasks.run.planning import make_plan, split_batches
 from tasks.run.registry import STAGES, scorer
 from tasks.run.retry import listed_before
@@ -166,7 +167,8 @@ class Session:
             RunError: live is no longer the baseline that was judged, or the verdict was used before.
         """
         index = open_index(self.context)
-        self.promotion = self._promote(verdict, index)
+        with machine_is_named("promotion"):
+            self.promotion = self._promote(verdict, index)
         return self.promotion
 
     def _promote(self, verdict: Verdict, index: LanceIndex) -> str:
