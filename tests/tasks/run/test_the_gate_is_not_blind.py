@@ -24,7 +24,7 @@ def test_unreadable_scans_among_many_unchanged_documents_are_named(tmp_path: Pat
     configuration = configured(
         tmp_path,
         classes=[{"class": "scan", "path": "scans/**"}, {"class": "note", "path": "*.txt"}],
-        stages={"dedup": {"near_threshold": 1.0}},
+        stages={"dedup": {"near_duplicates": False}},
     )
     first = run_engine(configuration)
     assert first.verdict.allows_promotion, first.verdict.reasons
