@@ -19,14 +19,16 @@ from tasks.lake.files import write_text
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
-from tasks.lake.runs import Runs, new_run_id
+from tasks.lake.runs import Runs
 from tasks.notify.webhook import Delivery, deliver, error_message, verdict_message
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
+from tasks.run.machine import machine_is_named
 from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
+from tasks.run.retry import forget_failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def launch(
         progress: who is told how far the run is.
         wait: seconds to wait for another run on the same lake.
         fail_on: from which verdict on the candidate is not promoted.
-        options: which part of the corpus, and which stages by force.
+        options: which part of the corpus, which stages by force, which documents in quarantine once more.
         within_flow: the caller is a flow run: the API that it is under is used, whatever the environment says.
 
     Raises:
@@ -71,9 +73,9 @@ def launch(
     try:
         lake.create()
         with lake.exclusive(wait):
-            check_before_running(configuration, lake)
+            check_before_running(configuration, lake, asks_sources=options.asks_sources)
             begun.append(context := open_context(configuration, lake, progress, fail_on, options))
-            with _recorded(context):
+            with _recorded(context), machine_is_named("the run"):
                 if within_flow:
                     verdict, promotion = _flow(context, None)
                 else:
@@ -134,8 +136,10 @@ def open_context(
     ledger.compact()
     Runs(lake).mark_killed()
     _record_promotion(configuration, lake)
+    if options.retry is not None:
+        forget_failures(ledger, options.retry)
     quarantine = Quarantine(lake.quarantine)
-    context = RunContext(new_run_id(now), configuration, lake, ledger, quarantine, progress, fail_on, options)
+    context = RunContext(Runs(lake).new_id(now), configuration, lake, ledger, quarantine, progress, fail_on, options)
     Runs(lake).update(
         context.run_id,
         status="running",
@@ -146,6 +150,7 @@ def open_context(
         stage_bases={name.value: base for name, base in context.bases.items()},
         stage_settings=configuration.stages.model_dump(mode="json"),
         scorers=scorers(),
+        retried=None if options.retry is None else len(options.retry),
     )
     return context
 

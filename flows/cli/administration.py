@@ -17,6 +17,9 @@ def add_to(app: typer.Typer) -> None:
 def doctor(
     config: ConfigOption = DEFAULT_CONFIG,
     deep: Annotated[bool, typer.Option("--deep", help="Read every file, not only its presence.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend torn and missing files first, so that a run makes them anew.")
+    ] = False,
 ) -> None:
     """Checks the installation, the configuration, the lake and the index, and says how to mend what is wrong.
 
@@ -25,13 +28,20 @@ def doctor(
         corpusgate doctor
 
         corpusgate doctor --config corpusgate.yaml --deep
+
+        corpusgate doctor --repair
     """
     from tasks.run.doctor import examine, examine_installation
+    from tasks.run.repair import repair as mend
 
     console = Console(soft_wrap=True)
     findings = list(examine_installation())
     if config.exists():
         configuration, lake = existing_lake(config)
+        if repair:
+            with lake.exclusive():
+                for sentence in mend(configuration, lake):
+                    console.print(f"mended: {sentence}", highlight=False, markup=False)
         findings += examine(configuration, lake, deep=deep)
     else:
         console.print(f"{config} is not there: only the installation was checked", highlight=False, markup=False)

@@ -6,7 +6,7 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, erasure, inspection, plan, runs, scheduled, search, sweeps
+from flows.cli import administration, corpora, erasure, inspection, plan, quarantine, runs, scheduled, search, sweeps
 from tasks.errors import ConfigurationError, CorpusgateError
 from tasks.report.values import plain_lines
 
@@ -29,6 +29,7 @@ scheduled.add_to(app)
 corpora.add_to(app)
 inspection.add_to(app)
 search.add_to(app)
+quarantine.add_to(app)
 administration.add_to(app)
 erasure.add_to(app)
 

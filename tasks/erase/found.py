@@ -12,7 +12,7 @@ from tasks.erase.gold import labels_of, stored_sets
 from tasks.erase.tables import rows_of
 from tasks.errors import ConfigurationError, RunError
 from tasks.index.store import LanceIndex
-from tasks.lake.layout import Lake
+from tasks.lake.layout import TORN, Lake
 from tasks.lake.raw import RawStore
 from tasks.lake.views import literal, open_connection
 
@@ -62,10 +62,11 @@ def plans(lake: Lake) -> list[Path]:
 
 
 def tables(lake: Lake) -> Iterator[Path]:
-    """Every Parquet file of a lake that may hold rows of documents; labels and the index are another matter."""
+    """Every Parquet file of a lake that may hold rows of documents; labels, the index and what was set aside as torn
+    are another matter."""
     for path in sorted(lake.root.rglob("*.parquet")):
         part = path.relative_to(lake.root).parts[0]
-        if part not in ("gold", "index", "cache", "prefect") and not path.name.startswith("."):
+        if part not in ("gold", "index", "cache", "prefect", TORN) and not path.name.startswith("."):
             yield path
 
 

@@ -29,7 +29,7 @@ from tasks.index.generations import Generation
 from tasks.index.store import LanceIndex
 from tasks.lake.erased import Tombstone, content_digest, place_digest, read_erased, write_erased
 from tasks.lake.files import read_table, write_json
-from tasks.lake.layout import Lake
+from tasks.lake.layout import TORN, Lake
 from tasks.lake.raw import RawStore
 from tasks.lake.runs import Runs
 from tasks.report.write import write_report
@@ -95,6 +95,9 @@ class Eraser:
         vectors = keep_vectors(self.lake.cache, self._vectors())
         for name in ("unpacked", "duckdb"):
             shutil.rmtree(self.lake.cache / name, ignore_errors=True)
+        shutil.rmtree(self.lake.root / TORN, ignore_errors=True)  # nobody can tell what is in it
+        for trace in self.lake.quarantine.glob(f"tracebacks/*-{stone.document_id}.txt"):
+            trace.unlink(missing_ok=True)
         # Paths go last: by them the document is found again if this is killed before it is done.
         rows += sum(self._remove(path, ids) for path in sorted(described))
         for run in stone.runs:

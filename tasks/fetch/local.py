@@ -6,6 +6,7 @@ import stat
 
 from tasks.errors import DocumentError
 
+_TRIES = 3
 _UNDECODABLE = re.compile("[\udc80-\udcff\ufffd]")
 _ESCAPED = re.compile("\ufffd(\ufffd|[0-9a-f]{2})")
 
@@ -36,14 +37,33 @@ def system_name(name: str) -> str:
 def read_file(locator: str, max_bytes: int) -> bytes:
     """The bytes of a regular file, at most `max_bytes` of them. A symbolic link is not followed.
 
+    A file that is written to while it is read is read again: half of one version and half of another is neither.
+
     Raises:
-        DocumentError: `unreadable` (transient), `not_a_file` or `too_large`.
+        DocumentError: `unreadable` or `changed` (transient), `not_a_file` or `too_large`.
     """
+    for _ in range(_TRIES):
+        data, whole = _read_once(locator, max_bytes)
+        if len(data) > max_bytes:
+            raise too_large(max_bytes)
+        if whole:
+            return data
+    raise DocumentError(
+        "changed",
+        f"the file was written to each of the {_TRIES} times that it was read",
+        remedy="have it written under another name and renamed when it is whole; the next run tries again",
+        transient=True,
+    )
+
+
+def _read_once(locator: str, max_bytes: int) -> tuple[bytes, bool]:
+    """The bytes of a file, and whether nobody wrote to it meanwhile."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(system_name(locator), flags)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
                 raise DocumentError(
                     "not_a_file",
                     "a folder, pipe, device or socket stands here",
@@ -51,6 +71,7 @@ def read_file(locator: str, max_bytes: int) -> bytes:
                 )
             with open(descriptor, "rb", closefd=False) as file:
                 data = file.read(max_bytes + 1)
+            after = os.fstat(descriptor)
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -60,9 +81,7 @@ def read_file(locator: str, max_bytes: int) -> bytes:
             remedy="check that it exists, its permissions, and that it is no link out of the source; then run again",
             transient=True,
         ) from error
-    if len(data) > max_bytes:
-        raise too_large(max_bytes)
-    return data
+    return data, (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
 
 
 def too_large(max_bytes: int) -> DocumentError:

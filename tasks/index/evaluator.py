@@ -9,6 +9,7 @@ from tasks.index.freshness import freshness
 from tasks.index.probes import ann_recall, deleted_still_found, new_not_found
 from tasks.index.reconciliation import expected_keys, reconcile, take_inventory
 from tasks.index.settings import IndexSettings
+from tasks.index.stale_queries import stale_queries
 from tasks.metrics.rows import MetricRows
 from tasks.stage import CorpusEvidence, Evidence
 
@@ -45,6 +46,7 @@ def facts(evidence: CorpusEvidence, settings: IndexSettings) -> pa.Table:
         for metric in _FROM_THE_INDEX:
             rows.without_value(metric, None, MetricStatus.NOT_APPLICABLE, version=_VERSIONS.get(metric, 1))
         freshness(rows, evidence.documents, (), evidence.started)
+        stale_queries(rows, evidence, settings)
         return rows.table()
     inventory = take_inventory(
         view, seed=settings.probe_seed, probes=settings.ann_probes, scope_probes=settings.access_probes
@@ -56,4 +58,5 @@ def facts(evidence: CorpusEvidence, settings: IndexSettings) -> pa.Table:
     new_not_found(rows, evidence, view, expected, settings)
     access_violations(rows, evidence, view, inventory, settings)
     freshness(rows, evidence.documents, inventory.documents, evidence.started)
+    stale_queries(rows, evidence, settings)
     return rows.table()

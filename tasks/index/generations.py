@@ -169,6 +169,32 @@ class Generations:
         write_json(self._live_path, {record["number"]: record for record in records}[self.number()])
         sync_folder(self._live_path.parent)
 
+    def restore_live(self) -> str:
+        """Writes a torn `live.json` anew from the last whole line of the record; says so, or nothing where it is whole.
+
+        Raises:
+            RunError: no line of the record names a generation.
+        """
+        try:
+            self._current()
+        except RunError as torn:
+            lines = self._log_path.read_text(encoding="utf-8").splitlines() if self._log_path.exists() else []
+            for line in reversed(lines):
+                try:
+                    record = json.loads(line)
+                    entry = _entry(record)
+                except (KeyError, TypeError, ValueError):
+                    continue
+                write_json(self._live_path, record)
+                sync_folder(self._live_path.parent)
+                run = entry.live.generation.run_id
+                return f"index/live.json was torn: the last line of {self._log_path.name} says that run {run} is live"
+            raise RunError(
+                f"{torn}, and {self._log_path.name} names no generation",
+                remedy="restore the lake from a copy; or delete the folder of its index and run again",
+            ) from torn
+        return ""
+
     def _refuse_unless(self, expected: Live | None) -> None:
         found = self.live()
         if found != expected:
@@ -205,7 +231,7 @@ class Generations:
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(
                 f"{self._live_path} cannot be read: {error}",
-                remedy=f"restore it from the last line of {self._log_path.name} that names a generation you trust",
+                remedy=f"corpusgate doctor --repair writes it anew from the last line of {self._log_path.name}",
             ) from error
 
     def _entries(self) -> list[_Entry]:

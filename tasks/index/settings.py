@@ -85,6 +85,13 @@ class IndexSettings(StageSettings):
         json_schema_extra=_BESIDE,
         description="New and changed documents that are searched for.",
     )
+    stale_queries: int = Field(
+        default=200,
+        ge=1,
+        le=100_000,
+        json_schema_extra=_BESIDE,
+        description="Labelled questions with which live is asked whether it answers with outdated content.",
+    )
     access_pairs: int = Field(
         default=12,
         ge=1,

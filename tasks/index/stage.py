@@ -140,9 +140,10 @@ STAGE = Stage(
     settings=IndexSettings,
     run=run,
     fingerprint=_fingerprint,
-    scorer_version=4,
+    scorer_version=5,
     evaluate=evaluate,
     context=("tenant", "groups", "doc_class"),
+    labels=("questions",),
     facts=facts,
     reads_index=True,
 )

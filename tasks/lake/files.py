@@ -89,7 +89,7 @@ def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 def _unreadable(path: Path, error: Exception) -> RunError:
     return RunError(
         f"{path} cannot be read: {type(error).__name__}",
-        remedy="the file is missing or torn; run `corpusgate doctor` to find what it held and what to re-run",
+        remedy="the file is missing or torn; `corpusgate doctor --repair` mends the lake, then run again",
     )
 
 

@@ -18,6 +18,9 @@ SIGNATURES = "signature"
 SWEEP = "sweep-"
 """What the ids of sweeps begin with; a point of one has its number behind a dot. They sort after the ids of runs."""
 
+TORN = "torn"
+"""The folder of torn files that a repair has set aside."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lake:
@@ -65,6 +68,12 @@ class Lake:
                 f"another run is writing the lake {self.root}",
                 remedy="wait until it ends (corpusgate status), or pass --wait SECONDS",
             ) from None
+        except OSError as error:
+            raise RunError(
+                f"the lake {self.root} cannot be written: {error.strerror or error}",
+                remedy="it is on a disk that is read-only, or belongs to another user: mend that, then give the same "
+                "command again",
+            ) from error
         try:
             yield
         finally:

@@ -2,14 +2,16 @@
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.ledger import QUARANTINE
-from tasks.lake.files import read_table, write_table
+from tasks.lake.files import read_table, write_table, write_text
 from tasks.stage import Failure
 
 
@@ -28,6 +30,19 @@ class Quarantine:
         pattern = "*.parquet" if run_id is None else f"{run_id}-*.parquet"
         parts = [read_table(path, QUARANTINE) for path in sorted(self._folder.glob(pattern))]
         return pa.concat_tables(parts) if parts else QUARANTINE.empty_table()
+
+    def newest(self, stage: str, document_ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The last failure of each of these documents at a stage, by id; absent where there was none."""
+        rows = self.read().filter((pc.field("stage") == stage) & pc.field("document_id").isin(list(document_ids)))
+        return {row["document_id"]: row for row in rows.sort_by("recorded_at").to_pylist()}
+
+    def keep_traceback(self, run_id: str, stage: str, document_id: str, trace: str) -> None:
+        """Stores where a defect came up: places in the code and no value, since values may be a document's text."""
+        write_text(self.traceback(run_id, stage, document_id), trace)
+
+    def traceback(self, run_id: str, stage: str, document_id: str) -> Path:
+        """Where the traceback of a document's defect lies, if it has one."""
+        return self._folder / "tracebacks" / f"{run_id}-{stage}-{document_id}.txt"
 
     def record(
         self,

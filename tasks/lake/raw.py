@@ -10,6 +10,16 @@ from pathlib import Path
 from tasks.errors import DocumentError
 
 
+def raw_missing() -> DocumentError:
+    """The error for a document whose bytes are not in the lake; the next run that asks its source brings them back."""
+    return DocumentError(
+        "raw_missing",
+        "its bytes are not in the lake",
+        remedy="run `corpusgate run`: what the lake lacks is read from its source again",
+        transient=True,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RawStore:
     """Implements `tasks.stage.RawBytes` on a folder."""
@@ -24,12 +34,7 @@ class RawStore:
         """
         path = self._path(content_sha)
         if not path.is_file():
-            raise DocumentError(
-                "raw_missing",
-                f"the bytes {content_sha[:12]}… are not in the lake",
-                remedy="run again with --force-stage fetch to read the source anew",
-                transient=True,
-            )
+            raise raw_missing()
         return path
 
     def has(self, content_sha: str) -> bool:

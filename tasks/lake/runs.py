@@ -3,7 +3,7 @@
 import json
 import secrets
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -14,12 +14,13 @@ from tasks.errors import ConfigurationError
 from tasks.lake.files import read_table, write_json, write_table
 from tasks.lake.layout import Lake
 
+_SECOND = "%Y%m%dt%H%M%S"
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def new_run_id(now: datetime) -> str:
     """A run id that sorts by time: `20261130t021500-k3v9`."""
-    return f"{now:%Y%m%dt%H%M%S}-" + "".join(secrets.choice(_CROCKFORD) for _ in range(4))
+    return f"{now:{_SECOND}}-" + "".join(secrets.choice(_CROCKFORD) for _ in range(4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,13 @@ class Runs:
     def ids(self) -> list[str]:
         """All runs, oldest first."""
         return sorted(path.parent.name for path in self.lake.runs.glob("*/manifest.json"))
+
+    def new_id(self, now: datetime) -> str:
+        """An id that sorts after those of all runs so far, also where the clock has jumped back since."""
+        newest = max((run_id.partition("-")[0] for run_id in self.ids()), default="")
+        if f"{now:{_SECOND}}" <= newest:
+            now = datetime.strptime(newest, _SECOND).replace(tzinfo=UTC) + timedelta(seconds=1)
+        return new_run_id(now)
 
     def resolve(self, name: str) -> str:
         """A run by its id, an unambiguous beginning of it, or `last`: the newest run that can be read.

@@ -53,7 +53,7 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue, *, word
         ConfigurationError: no document of the run, or more than one, is meant.
     """
     with connect(lake, run_id, catalogue, figures=False) as connection:
-        document = _find(connection, run_id, name)
+        document = find_document(connection, run_id, name)
         parameters = {"document_id": document["document_id"]}
         kept = connection.sql(
             """SELECT p.document_id, p.uri, coalesce(d.kind, 'contained') AS kind, d.similarity, d.containment
@@ -122,7 +122,12 @@ def _told_apart(row: dict[str, Any]) -> str:
     return plain_text(f"{row['uri']} ({about})")
 
 
-def _find(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict[str, Any]:
+def find_document(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict[str, Any]:
+    """A run's row of the plan of the document that is meant by an id, the beginning of one, a path or a URL.
+
+    Raises:
+        ConfigurationError: no document of the run, or more than one, is meant.
+    """
     found: list[dict[str, Any]] = (
         connection.sql(
             """SELECT * EXCLUDE (locator, source_version),

@@ -64,7 +64,11 @@ def examine_installation() -> Iterator[Finding]:
 
 def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator[Finding]:
     """The lake's files against its ledger, unfinished runs, and the index against the run that made it."""
-    ledger = Ledger(lake.ledger)
+    try:
+        ledger = Ledger(lake.ledger)
+    except CorpusgateError as error:
+        yield Finding(False, f"ledger: {error}", error.remedy)
+        return
     named = ledger.select("SELECT DISTINCT file FROM ledger WHERE file IS NOT NULL ORDER BY file")
     files = [lake.root / file for file in named.column("file").to_pylist()]
     lost = [path for path in files if not _readable(path, deep)]
@@ -72,7 +76,7 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
         not lost,
         f"{len(files) - len(lost)} of {len(files)} files that the ledger names are readable"
         + (f"; first lost: {lost[0]}" if lost else ""),
-        "restore the lake from a copy, or delete its ledger folder and run again: raw bytes are kept",
+        "corpusgate doctor --repair, then run again: what they held is made anew from the bytes in the lake",
     )
     runs = Runs(lake)
     states = {run_id: runs.manifest(run_id).get("status") for run_id in runs.ids()}

@@ -1,6 +1,6 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
-import errno
+import traceback
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,17 +14,16 @@ from schemas.names import Cohort, Outcome, StageName
 from tasks.errors import ConfigurationError, RunError
 from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import SIGNATURES
+from tasks.lake.raw import raw_missing
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.forced import chained_key, changed_outputs
 from tasks.run.held import standing_rows
 from tasks.run.keys import digest, document_key, fetch_key
+from tasks.run.machine import machine_is_named
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.stage import Batch, Cost, Failure, Stage, StageOutput, select
 
 _FORCED_WITH = MappingProxyType({SIGNATURES: StageName.DEDUP})
-_MACHINE = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-)
 
 
 def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:
@@ -53,11 +52,13 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     version = STAGES[name].version
     described = {row["document_id"]: (row["content_sha"], row["media_type_declared"]) for row in documents.to_pylist()}
     done, fetched_before = fetched_rows(context, documents)
-    forced = name in context.options.force
+    forced = name in context.options.force and context.options.asks_sources
     pending = documents.filter(pa.array([forced or i not in done for i in ids_of(documents)], pa.bool_()))
     rows = list(standing.values())
     rows += [location(name, i, chained_key(row), row, computed=False) for i, row in done.items() if not forced]
-    if pending.num_rows:
+    if pending.num_rows and not context.options.asks_sources:
+        rows += _without_bytes(context, batch.number, pending)
+    elif pending.num_rows:
         previous = {} if forced else {name: _previous_fetches(context, pending)}
         output = run_guarded(STAGES[name], Batch(pending, previous), context)
         keys = {
@@ -121,18 +122,16 @@ def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa
     """
     shape = schema if schema is not None else stage.writes
     try:
-        return stage.run(batch, context.settings(stage.name), context.resources)
+        with machine_is_named(f"stage {stage.name}"):
+            return stage.run(batch, context.settings(stage.name), context.resources)
     except (ConfigurationError, RunError):
         raise
-    except Exception as error:  # the border between a stage's defects and the run
-        if isinstance(error, OSError) and error.errno in _MACHINE:
-            raise RunError(
-                f"stage {stage.name} could not go on: {error.strerror}",
-                remedy="mend what the machine lacks (disk space, limits of the user), then give the same command "
-                "again; what is done is kept",
-            ) from error
+    except Exception as error:  # noqa: BLE001 - the border between a stage's defects and the run
         ids = ids_of(batch.documents)
         if len(ids) == 1:
+            # Without the error's own words: they may be the document's.
+            trace = f"{type(error).__name__}\n" + "".join(traceback.format_tb(error.__traceback__))
+            context.quarantine.keep_traceback(context.run_id, str(stage.name), ids[0], trace)
             return StageOutput(shape.empty_table(), (_defect(ids[0], error),))
         return _merge([run_guarded(stage, part, context, schema) for part in _singles(batch)])
 
@@ -263,6 +262,24 @@ def _expected(
     wanted = [i in previous and i not in standing for i in ids_of(documents)]
     documents = documents.filter(pa.array(wanted, pa.bool_()))
     return documents, stage_keys(context, name, documents.to_pylist(), previous), list(standing.values())
+
+
+def _without_bytes(context: RunContext, number: int, documents: pa.Table) -> list[dict[str, Any]]:
+    """Location rows of documents whose bytes the lake has not, in a run that asks no source: what failed before has
+    still failed, and is not another attempt."""
+    name = StageName.FETCH
+    failed = context.quarantine.newest(name, ids_of(documents))
+    rows = []
+    for document_id, row in failed.items():
+        still = {"outcome": Outcome.QUARANTINED, "reason": row["error_class"]}
+        rows.append(location(name, document_id, row["stage_key"], still, computed=False))
+    lost = documents.filter(pa.array([i not in failed for i in ids_of(documents)], pa.bool_()))
+    if lost.num_rows:
+        error = raw_missing()
+        failures = tuple(Failure(i, error.error_class, str(error), error.remedy, error.transient) for i in ids_of(lost))
+        keys = {i: document_key(context.bases[name], "", {}) for i in ids_of(lost)}
+        rows += store(context, name, number, lost, keys, StageOutput(STAGES[name].writes.empty_table(), failures))
+    return rows
 
 
 def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ from tasks.index.stage import rows_for
 from tasks.index.store import LanceIndex
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows
+from tasks.run.machine import machine_is_named
 from tasks.stage import Batch
 
 _TARGET = pa.schema([pa.field("document_id", pa.string(), False), pa.field("index_key", pa.string(), False)])
@@ -49,7 +50,8 @@ def build_candidate(context: RunContext, batches: Sequence[BatchRef]) -> Candida
     if not pending.write and not pending.remove and index.live() is not None:
         return None
     rows = _rows(context, batches, set(pending.write))
-    return index.build(context.run_id, target, rows, dimension=dimension, embedding=embedding, anew=anew)
+    with machine_is_named("building the index"):
+        return index.build(context.run_id, target, rows, dimension=dimension, embedding=embedding, anew=anew)
 
 
 def _rows(context: RunContext, batches: Sequence[BatchRef], wanted: set[str]) -> Iterator[pa.Table]:

@@ -14,18 +14,25 @@ class RunOptions:
     `only` names documents as `SOURCE`, `SOURCE:GLOB` or `GLOB` (over the paths of all sources). It and `limit` make a
     run partial: documents that it does not take in stay as live has them, and nothing is deleted. `force` names stages
     that compute their rows anew whatever the ledger says. `allow_mass_delete` lets a run go on that would take out more
-    of a source than `run.max_deleted_share`.
+    of a source than `run.max_deleted_share`. `retry` holds ids of documents in quarantine that are tried again, from
+    the bytes that the lake has: such a run asks no source, it takes the documents of the last scan.
     """
 
     only: tuple[str, ...] = ()
     limit: int | None = None
     force: frozenset[StageName] = frozenset()
     allow_mass_delete: bool = False
+    retry: tuple[str, ...] | None = None
 
     @property
     def partial(self) -> bool:
         """Whether the run takes in a part of the documents only."""
         return bool(self.only) or self.limit is not None
+
+    @property
+    def asks_sources(self) -> bool:
+        """Whether the run lists the sources and fetches from them."""
+        return self.retry is None
 
     def sources(self, names: Collection[str]) -> list[str]:
         """Those of the sources that a document asked for may be in; the others need not be listed.

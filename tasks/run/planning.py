@@ -4,6 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ def make_plan(
     skips: Skips | None = None,
     sources: Sequence[Source] | None = None,
     erased: Erased = NOTHING_ERASED,
+    listed: Iterable[Listed] | None = None,
 ) -> pa.Table:
     """Lists the sources and gives every document its id, class, access scope and cohort.
 
@@ -38,6 +40,7 @@ def make_plan(
         skips: where what the sources hold besides documents is counted.
         sources: those to list where not all are wanted; documents of the others then look deleted.
         erased: what is not taken in again; it is counted among the skips, as `erased`.
+        listed: what the sources are taken to hold; they are then not asked.
 
     Returns:
         `DOCUMENTS` rows sorted by id, deleted and retained documents included.
@@ -48,17 +51,16 @@ def make_plan(
     skips = skips or Skips()
     before = [row for row in known.to_pylist() if row["cohort"] != Cohort.DELETED]
     seen = {(row["source"], row["uri"]): row for row in before if row["source_version"] and row["content_sha"]}
-    listed = [
-        _recognised(item, seen.get((item.source, item.uri)))
-        for source in (configuration.sources if sources is None else sources)
-        for item in list_source(source, configuration.stages.fetch, skips)
-    ]
-    listed = _not_erased(listed, erased, {(row["source"], row["uri"]) for row in before}, skips)
-    ids = assign_ids([(item.source, item.uri, item.content_sha) for item in listed], before)
+    if listed is None:
+        asked = configuration.sources if sources is None else sources
+        listed = chain.from_iterable(list_source(source, configuration.stages.fetch, skips) for source in asked)
+    found = [_recognised(item, seen.get((item.source, item.uri))) for item in listed]
+    found = _not_erased(found, erased, {(row["source"], row["uri"]) for row in before}, skips)
+    ids = assign_ids([(item.source, item.uri, item.content_sha) for item in found], before)
     live_rows = {row["document_id"]: row for row in live.to_pylist() if row["cohort"] != Cohort.DELETED}
     rows = [
         _row(configuration, item, document_id, live_rows.get(document_id))
-        for item, document_id in zip(listed, ids, strict=True)
+        for item, document_id in zip(found, ids, strict=True)
     ]
     present = set(ids)
     retaining = {source.name for source in configuration.sources if source.on_source_removed == "retain"}

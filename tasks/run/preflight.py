@@ -16,7 +16,7 @@ from tasks.pii.redaction import hash_key
 from tasks.run.configuration import Configuration, StagesSettings
 
 
-def check_before_running(configuration: Configuration, lake: Lake) -> None:
+def check_before_running(configuration: Configuration, lake: Lake, *, asks_sources: bool = True) -> None:
     """Reads everything besides the documents that the run will need: the sources' folders, rules, anchor, gold sets,
     the PII policy, the embedding model and its key (an endpoint is not asked), the webhook's URL.
 
@@ -30,7 +30,7 @@ def check_before_running(configuration: Configuration, lake: Lake) -> None:
     check_stages(configuration.stages)
     if configuration.notify is not None:
         webhook_url(configuration.notify)
-    for source in configuration.sources:
+    for source in configuration.sources if asks_sources else ():
         if isinstance(source, FolderSource):
             existing_root(source)
 

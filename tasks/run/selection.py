@@ -15,6 +15,7 @@ from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration
 from tasks.run.options import RunOptions
 from tasks.run.planning import as_in_live, make_plan
+from tasks.run.retry import listed_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,23 @@ def plan_run(
     Args:
         configuration: sources, class rules and access rules.
         runs: the runs of the lake.
-        options: a partial run lists only the sources that it may take documents from.
+        options: a partial run lists only the sources that it may take documents from; one that tries documents again
+            lists none.
         baseline: the run that made live; null where nothing is.
         before: the run that is planned, where it has a folder by now.
         skips: where what the sources hold besides documents is counted.
 
     Raises:
-        ConfigurationError: a source cannot be listed; nothing is then taken for deleted. Or `only` fits no document.
+        ConfigurationError: a source cannot be listed; nothing is then taken for deleted. Or `only` fits no document,
+            or there is no scan yet whose documents could be tried again.
     """
     live = runs.plan(baseline)
+    known = runs.known_documents(before)
+    listed = None if options.asks_sources else listed_before(known)
     names = options.sources([source.name for source in configuration.sources])
     sources = [source for source in configuration.sources if source.name in names]
     erased = read_erased(runs.lake)
-    documents = make_plan(configuration, runs.known_documents(before), live, skips, sources, erased)
+    documents = make_plan(configuration, known, live, skips, sources, erased, listed)
     return take_part(documents, live, options) if options.partial else Planned(documents)
 
 

@@ -31,6 +31,7 @@ from tasks.run.facts import add_actual_lags, all_locations, stage_locations, wri
 from tasks.run.held import write_held
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
+from tasks.run.machine import machine_is_named
 from tasks.run.options import RunOptions
 from tasks.run.planning import split_batches
 from tasks.run.registry import STAGES, scorer
@@ -62,7 +63,8 @@ class Session:
         """Lists the sources against the last scan and what is live, and writes the batches.
 
         Raises:
-            ConfigurationError: a source cannot be listed; nothing is then taken for deleted.
+            ConfigurationError: a source cannot be listed (nothing is then taken for deleted), or a run that asks no
+                source has no scan before it.
             RunError: more of a source would be deleted than the settings allow at once.
         """
         context, options = self.context, self.context.options
@@ -107,7 +109,8 @@ class Session:
         self.use(labels)
         # Only a scan of everything tells what is gone, and which documents the next run has seen before.
         finished = "partial_scan_finished_at" if self.context.options.partial else "scan_finished_at"
-        self.runs.update(self.context.run_id, **{finished: _now()}, **gold)
+        scanned = {finished: _now()} if self.context.options.asks_sources else {}
+        self.runs.update(self.context.run_id, **scanned, **gold)
 
     @property
     def labels(self) -> Labels:
@@ -189,7 +192,8 @@ class Session:
             RunError: live is no longer the baseline that was judged, or the verdict was used before.
         """
         index = open_index(self.context)
-        self.promotion = self._promote(verdict, index)
+        with machine_is_named("promotion"):
+            self.promotion = self._promote(verdict, index)
         return self.promotion
 
     def _promote(self, verdict: Verdict, index: LanceIndex) -> str:

@@ -1,0 +1,112 @@
+"""Mending a lake with torn or missing files: what can be computed again is forgotten, so that the next run does so.
+
+Torn files are moved to `torn/`, under the names that they had. A stage output or measures file leaves an empty one in
+its place, so that runs which name it can still be read, without these rows.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from schemas.documents import LOCATIONS
+from schemas.ledger import LEDGER, QUARANTINE
+from schemas.measures import MEASURES
+from schemas.names import StageName
+from schemas.stages import SIGNATURE, STAGE_OUTPUTS
+from tasks.errors import RunError
+from tasks.index.generations import Generations
+from tasks.lake.files import read_table, write_table
+from tasks.lake.layout import SIGNATURES, TORN, Lake
+from tasks.lake.ledger import Ledger
+from tasks.lake.quarantine import Quarantine
+from tasks.lake.runs import Runs
+from tasks.run.configuration import Configuration
+from tasks.run.context import RunContext
+from tasks.run.facts import all_locations
+from tasks.run.session import Session
+
+
+def repair(configuration: Configuration, lake: Lake) -> Iterator[str]:
+    """Mends what can be mended and says what it did, a sentence each; call it while holding the lake.
+
+    Raises:
+        RunError: the disk refuses, or `live.json` is torn and nothing tells what was live.
+    """
+    for folder, schema, what in (
+        (lake.ledger, LEDGER, "what it named is computed again by the next run"),
+        (lake.quarantine, QUARANTINE, "the causes and attempts that it recorded are gone"),
+    ):
+        for path in sorted(folder.glob("*.parquet")):
+            if not is_whole(path, schema):
+                yield f"{_set_aside(lake, path)} was torn: {what}"
+    yield from _outputs(lake)
+    if sentence := Generations(lake.index, 0.0).restore_live():
+        yield sentence
+    yield from _locations(configuration, lake)
+
+
+def is_whole(path: Path, schema: pa.Schema) -> bool:
+    """Whether every row of a file can be read."""
+    try:
+        read_table(path, schema)
+    except RunError:
+        return False
+    return True
+
+
+def _outputs(lake: Lake) -> Iterator[str]:
+    ledger = Ledger(lake.ledger)
+    named = ledger.select("SELECT DISTINCT kind, stage, file FROM ledger WHERE file IS NOT NULL ORDER BY ALL")
+    for row in named.to_pylist():
+        path = lake.root / row["file"]
+        schema = MEASURES if row["kind"] == "measures" else _schema(row["stage"])
+        if is_whole(path, schema):
+            continue
+        state = "torn" if path.exists() else "missing"
+        if path.exists():
+            _set_aside(lake, path)
+        forgotten = ledger.forget("file = ?", [row["file"]])
+        write_table(schema.empty_table(), path, schema)
+        yield (
+            f"{row['file']} was {state}: {forgotten} rows of the ledger named it, and the next run makes them again; "
+            "earlier runs that name it are read without its rows"
+        )
+
+
+def _schema(stage: str) -> pa.Schema:
+    return SIGNATURE if stage == SIGNATURES else STAGE_OUTPUTS[StageName(stage)]
+
+
+def _locations(configuration: Configuration, lake: Lake) -> Iterator[str]:
+    """Where a run's rows are is made anew from what its batches recorded."""
+    runs = Runs(lake)
+    torn = [
+        run_id
+        for run_id in runs.ids()
+        if runs.is_readable(run_id) and not is_whole(lake.run(run_id) / "locations.parquet", LOCATIONS)
+    ]
+    if not torn:
+        return
+    ledger, quarantine = Ledger(lake.ledger), Quarantine(lake.quarantine)
+    for run_id in torn:
+        path = lake.run(run_id) / "locations.parquet"
+        aside = _set_aside(lake, path)
+        batches = Session(RunContext(run_id, configuration, lake, ledger, quarantine)).batches()
+        try:
+            found = all_locations(batches)
+        except RunError:
+            found = LOCATIONS.empty_table()
+        if not found.num_rows:
+            yield f"{aside} was torn, and nothing tells where the rows of run {run_id} are: it cannot be read any more"
+            continue
+        write_table(found.sort_by([("document_id", "ascending"), ("stage", "ascending")]), path, LOCATIONS)
+        yield f"{aside} was torn: made anew from what the batches of run {run_id} recorded"
+
+
+def _set_aside(lake: Lake, path: Path) -> str:
+    name = path.relative_to(lake.root).as_posix()
+    target = lake.root / TORN / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path.replace(target)
+    return name

@@ -1,0 +1,108 @@
+"""A lake with a torn file: the cause is named, one command mends it, and the next run makes anew what was lost."""
+
+import json
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+
+from tasks.errors import RunError
+from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
+from tasks.run.repair import repair
+from tests.engine import EngineRun, run_engine
+from tests.texts import configured, text, write_texts
+
+
+def tear(path: Path) -> Path:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    return path
+
+
+def computed(run: EngineRun) -> set[tuple[str, str]]:
+    locations = run.session.runs.locations(run.session.context.run_id).filter(pc.field("computed"))
+    return set(zip(locations.column("stage").to_pylist(), locations.column("document_id").to_pylist(), strict=True))
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> EngineRun:
+    write_texts(tmp_path / "notes", 3)
+    return run_engine(configured(tmp_path))
+
+
+def mended_and_run(first: EngineRun) -> tuple[list[str], EngineRun]:
+    """Mends the lake and runs again after an edit, so that the whole way to a new candidate is gone."""
+    configuration, lake = first.session.context.configuration, first.session.context.lake
+    said = list(repair(configuration, lake))
+    assert list(repair(configuration, lake)) == []
+    notes = Path(str(configuration.sources[0].root))  # type: ignore[union-attr]
+    (notes / "note-002.txt").write_text(text(50), encoding="utf-8")
+    again = run_engine(configuration)
+    assert again.promotion.startswith("promoted")
+    assert {row["uri"] for row in again.live_rows.values()} == {f"note-00{n}.txt" for n in range(3)}
+    return said, again
+
+
+@pytest.mark.parametrize("stage", ["parse", "chunk"])
+def test_a_torn_output_is_made_anew_and_nothing_else(first: EngineRun, stage: str) -> None:
+    lake = first.session.context.lake
+    where = first.locations["note-000.txt"][stage]  # type: ignore[index]
+    tear(lake.root / where["file"])
+    said, again = mended_and_run(first)
+    assert len(said) == 1
+    assert where["file"] in said[0]
+    changed = {row["document_id"] for p, row in ((p, s["fetch"]) for p, s in again.locations.items()) if "002" in p}
+    assert {made for made in computed(again) if made[1] not in changed} == {(stage, where["document_id"])}
+    assert (lake.root / "torn" / where["file"]).exists()
+
+
+def test_a_torn_ledger_file_is_named_and_what_it_named_is_made_anew(first: EngineRun) -> None:
+    lake, id_of = first.session.context.lake, first.locations["note-000.txt"]["fetch"]["document_id"]  # type: ignore[index]
+    torn = tear(next(path for path in lake.ledger.glob("*-pii-*.parquet")))
+    with pytest.raises(RunError, match=torn.name) as caught:
+        run_engine(first.session.context.configuration)
+    assert "doctor --repair" in caught.value.remedy
+    said, again = mended_and_run(first)
+    assert [torn.name in sentence for sentence in said] == [True]
+    assert {stage for stage, document_id in computed(again) if document_id == id_of} <= {"pii"}
+
+
+def test_a_torn_live_file_is_restored_from_the_record(first: EngineRun) -> None:
+    lake = first.session.context.lake
+    before = (lake.index / "live.json").read_bytes()
+    tear(lake.index / "live.json")
+    with pytest.raises(RunError, match=r"live\.json cannot be read") as caught:
+        run_engine(first.session.context.configuration)
+    assert "doctor --repair" in caught.value.remedy
+    (said,) = repair(first.session.context.configuration, lake)
+    assert first.session.context.run_id in said
+    assert json.loads((lake.index / "live.json").read_bytes()) == json.loads(before)
+
+
+def test_torn_locations_are_made_anew_from_what_the_batches_recorded(first: EngineRun) -> None:
+    lake, run_id = first.session.context.lake, first.session.context.run_id
+    before = Runs(lake).locations(run_id)
+    tear(lake.run(run_id) / "locations.parquet")
+    said, _ = mended_and_run(first)
+    assert [run_id in sentence for sentence in said] == [True]
+    assert Runs(lake).locations(run_id) == before
+
+
+def test_a_whole_lake_is_left_alone(first: EngineRun) -> None:
+    lake = first.session.context.lake
+    before = {path: path.stat().st_mtime_ns for path in lake.root.rglob("*") if path.is_file()}
+    assert list(repair(first.session.context.configuration, lake)) == []
+    assert {path: path.stat().st_mtime_ns for path in lake.root.rglob("*") if path.is_file()} == before
+
+
+def test_a_lake_on_a_read_only_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Lake(tmp_path / "lake")
+    lake.create()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tasks.lake.layout.FileLock.acquire", refuse)
+    with pytest.raises(RunError, match="Read-only file system"), lake.exclusive():
+        pass
