@@ -11,7 +11,7 @@ import pytest
 from schemas.names import StageName
 from tasks.errors import ConfigurationError
 from tasks.fetch import listing
-from tasks.fetch.listed import cannot_list
+from tasks.fetch.listed import Skips, cannot_list
 from tasks.run import registry
 from tasks.run.configuration import Configuration, parse_configuration
 from tasks.stage import Batch, Failure, StageOutput
@@ -72,8 +72,8 @@ def test_an_interrupted_listing_deletes_neither_copy(tmp_path: Path, monkeypatch
     before = run_engine(settings)
     whole = listing.list_files
 
-    def breaking_off(source: Any) -> Iterator[Any]:
-        yield next(whole(source))
+    def breaking_off(source: Any, skips: Skips) -> Iterator[Any]:
+        yield next(whole(source, skips))
         raise cannot_list(source.name, "the connection was reset", "try again")
 
     with monkeypatch.context() as once:
