@@ -34,7 +34,7 @@ BEFORE_THE_FLIP = [
     ("ledger/*-dedup-*", "after", 2),
     ("stages/embed/*", "after", 2),
     ("build", "after", 1),
-    ("measures/chunk/*", "after", 2),
+    ("measures/chunk/*", "after", 1),
     ("runs/*/facts/index.parquet", "after", 1),
     ("runs/*/locations.parquet", "after", 1),
     ("runs/*/verdict.json", "before", 1),
