@@ -1,5 +1,6 @@
 """A lake with a torn file: the cause is named, one command mends it, and the next run makes anew what was lost."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def test_a_lake_on_a_read_only_disk_is_named(tmp_path: Path, monkeypatch: pytest
     lake.create()
 
     def refuse(*_: object, **__: object) -> None:
-        raise OSError(30, "Read-only file system")
+        raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr("tasks.lake.layout.FileLock.acquire", refuse)
     with pytest.raises(RunError, match="Read-only file system"), lake.exclusive():
