@@ -84,7 +84,12 @@ def test_no_byte_of_the_document_is_left_and_all_that_is_kept_works_on(corpus: P
     assert {word for word, _ in before} == set(WORDS)
     assert {"raw", "stages", "runs", "gold", "index"} <= {Path(file).parts[0] for _, file in before if "@" not in file}
 
+    parsed = next((lake / "stages" / "parse").glob("*.parquet")).read_bytes()
+    (lake / "torn" / "stages").mkdir(parents=True)
+    (lake / "torn" / "stages" / "parse.parquet").write_bytes(parsed[: len(parsed) // 2])
+
     told = json.loads(erase(corpus, PATH, "--yes", "--json"))["erased"]
+    assert not (lake / "torn").exists()
     assert len(told) == 1
     assert len(told[0]["anew"]) == 3
     assert not told[0]["retired"]

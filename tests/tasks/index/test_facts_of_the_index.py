@@ -158,7 +158,7 @@ def test_nothing_expected_and_nothing_stored_gives_no_reassuring_one(corpus: Cor
 def test_without_an_index_nothing_applies(corpus: Corpus) -> None:
     rows = facts(evidence_of(corpus, {}, None), IndexSettings()).to_pylist()
     assert {row["status"] for row in rows} == {"not_applicable"}
-    assert len(rows) == 9
+    assert len(rows) == 10
 
 
 def test_a_deleted_document_that_is_still_found_is_counted(corpus: Corpus) -> None:
