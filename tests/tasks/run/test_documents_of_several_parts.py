@@ -55,8 +55,8 @@ def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path, strategy):
         for r in of_pages
         if r["metric"] == "page_completeness" and not r["slice_key"]
     )
-    # The message has eleven pages, one of them the attachment that is broken.
-    assert complete == [(1, 1), (3, 3), (3, 3), (10, 11)]
+    # The message shows ten pages, one of them the attachment that is broken; hidden sheets and slides are no pages.
+    assert complete == [(1, 1), (2, 2), (2, 2), (9, 10)]
 
 
 def test_a_file_that_larger_limits_let_in_is_led_back_under_the_same_limits(tmp_path):

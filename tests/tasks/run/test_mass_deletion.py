@@ -37,7 +37,7 @@ def test_a_mass_deletion_stops_before_any_stage_and_goes_on_when_it_is_meant(tmp
     with pytest.raises(RunError, match=r"would delete 12 of the 16 live documents of source 'notes'"):
         run_engine(settings)
     runs = Runs(first.session.context.lake)
-    stopped = runs.resolve("last")
+    stopped = runs.ids()[-1]
     assert not (first.session.context.lake.run(stopped) / "progress").exists()
     assert runs.manifest(stopped).get("scan_finished_at") is None
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tasks.errors import ConfigurationError, RunError
+from tasks.errors import ConfigurationError
 from tasks.lake.layout import Lake
 from tasks.run.configuration import Configuration, parse_configuration
 from tasks.run.search import SearchBy, search_live
@@ -96,7 +96,7 @@ def test_another_model_than_the_live_one_is_refused(folder: Path) -> None:
 def test_nothing_live_and_no_question_are_said(folder: Path, tmp_path: Path) -> None:
     empty = _configuration(tmp_path)
     Lake(empty.lake).create()
-    with pytest.raises(RunError, match="nothing is live yet"):
+    with pytest.raises(ConfigurationError, match="nothing is live yet"):
         search_live(empty, Lake(empty.lake), "ferry", k=1, where=EVERYTHING)
     with pytest.raises(ConfigurationError, match="the question is empty"):
         search_live(empty, Lake(empty.lake), " ", k=1, where=EVERYTHING)
