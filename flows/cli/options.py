@@ -70,3 +70,9 @@ def existing_lake(config: Path) -> tuple[Configuration, Lake]:
             f"there is no lake at {lake.root} yet", remedy=f"run the pipeline first: corpusgate run {config}"
         )
     return configuration, lake
+
+
+WaitOption = Annotated[
+    float,
+    typer.Option(min=0, max=31_536_000, callback=finite, help="Seconds to wait for another run on the same lake."),
+]

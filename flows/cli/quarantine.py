@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from flows.cli.inspection import RunOption
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, existing_lake, finite
+from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WaitOption, existing_lake
 from flows.cli.runs import FailOnOption, run_and_report
 from schemas.names import StageName
 from tasks.errors import ConfigurationError
@@ -106,10 +106,7 @@ def retry_quarantine(
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: JsonOption = False,
     fail_on: FailOnOption = "fail",
-    wait: Annotated[
-        float,
-        typer.Option(min=0, max=31_536_000, callback=finite, help="Seconds to wait for another run on the same lake."),
-    ] = 0.0,
+    wait: WaitOption = 0.0,
 ) -> None:
     """Tries documents in quarantine again, at once, from the bytes that the lake has. No source is asked.
 

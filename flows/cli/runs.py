@@ -14,8 +14,8 @@ from flows.cli.options import (
     ConfigOption,
     JsonOption,
     RunArgument,
+    WaitOption,
     existing_lake,
-    finite,
 )
 from flows.cli.plan import ForceOption, LimitOption, MassDeleteOption, OnlyOption, run_options
 from schemas.names import StageName
@@ -38,10 +38,7 @@ def run(
     config: ConfigArgument = DEFAULT_CONFIG,
     as_json: JsonOption = False,
     fail_on: FailOnOption = "fail",
-    wait: Annotated[
-        float,
-        typer.Option(min=0, max=31_536_000, callback=finite, help="Seconds to wait for another run on the same lake."),
-    ] = 0.0,
+    wait: WaitOption = 0.0,
     only: OnlyOption = None,
     limit: LimitOption = None,
     force_stage: ForceOption = None,

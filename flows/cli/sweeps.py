@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, existing_lake, finite
+from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WaitOption, existing_lake
 from tasks.run.context import Progress
 
 _WIDTH_ELSEWHERE = 120
@@ -59,10 +59,7 @@ def sweep(
         typer.Option(metavar="FOLDER", help="Where table, figures and plots go; else the sweep's folder in the lake."),
     ] = None,
     as_json: JsonOption = False,
-    wait: Annotated[
-        float,
-        typer.Option(min=0, max=31_536_000, callback=finite, help="Seconds to wait for another run on the same lake."),
-    ] = 0.0,
+    wait: WaitOption = 0.0,
 ) -> None:
     """Tries values of a setting on the corpus of the last finished run: a table and a plot of what each gives.
 

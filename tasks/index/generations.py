@@ -30,6 +30,11 @@ class Generation:
     dimension: int
     embedding: str
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Table and version: what tells one generation from another."""
+        return self.table, self.version
+
 
 @dataclass(frozen=True, slots=True)
 class Live:

@@ -118,6 +118,14 @@ class LanceView:
             )
         return [(chunk_id, -score) for score, chunk_id in best]
 
+    def stored_keys(self) -> dict[str, set[str]]:
+        """The index keys under which each document's rows are stored (more than one only after a defect)."""
+        keys: dict[str, set[str]] = {}
+        for table in self.rows(["document_id", "index_key"]):
+            for row in table.group_by(["document_id", "index_key"]).aggregate([]).to_pylist():
+                keys.setdefault(row["document_id"], set()).add(row["index_key"])
+        return keys
+
     def indexed_vectors(self) -> int:
         """Rows that the approximate index covers; 0 where there is none."""
         return next((d.num_rows_indexed for d in self._dataset.describe_indices() if d.name == VECTOR_INDEX), 0)

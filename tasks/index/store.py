@@ -28,6 +28,7 @@ from tasks.index.tables import (
     delete_untagged,
     flush_written,
     lance_module,
+    open_table,
     parts_to_merge,
     put_first,
     row_schema,
@@ -172,7 +173,7 @@ class LanceIndex:
             RunError: it is live, or a rollback could lead to it.
         """
         with self._writing(), self._generations.lock():
-            if any(_same(generation, live.generation) for live in self._generations.standing()):
+            if any(generation.place == live.generation.place for live in self._generations.standing()):
                 raise RunError(
                     f"the generation of run {generation.run_id} is live or was",
                     remedy="roll back first; older generations are deleted by their number, not one by one",
@@ -188,9 +189,7 @@ class LanceIndex:
 
         A candidate whose baseline is no longer live cannot be promoted any more and goes. Returns the bytes freed.
         """
-        if keep < 1:
-            raise ValueError("live is always kept: keep must be at least 1")
-        with self._writing(), self._generations.lock():
+        with self._cleaning(keep):
             return self._collect(keep)
 
     def erase(self, document_ids: Collection[str], keep: int) -> Cleaned:
@@ -203,9 +202,7 @@ class LanceIndex:
         Raises:
             RunError: live itself cannot be made anew.
         """
-        if keep < 1:
-            raise ValueError("live is always kept: keep must be at least 1")
-        with self._writing(), self._generations.lock():
+        with self._cleaning(keep):
             self._sweep()
             live, replaced, retired = self.live(), {}, []
             for generation in self.kept(keep):
@@ -252,7 +249,7 @@ class LanceIndex:
     def _forget_candidates(self, retired: Collection[Generation]) -> None:
         """A candidate that a killed run left is judged no more; what could not be cleaned is kept no more."""
         number = self._generations.number()
-        gone = {(generation.table, generation.version) for generation in retired}
+        gone = {generation.place for generation in retired}
         for path in self._tables():
             dataset = self._dataset(path.stem)
             for name, version in tags_of(dataset).items():
@@ -260,7 +257,7 @@ class LanceIndex:
                     dataset.tags.delete(name)
 
     def _collect(self, keep: int) -> int:
-        kept = {(at.generation.table, at.generation.version) for at in self._generations.standing()[-keep:]}
+        kept = {at.generation.place for at in self._generations.standing()[-keep:]}
         before = sum(bytes_on_disk(path) for path in self._tables())
         for path in self._tables():
             self._collect_table(path, kept)
@@ -312,7 +309,7 @@ class LanceIndex:
         )
         if base is None:
             return Pending(tuple(sorted(wanted)), (), new_table=True)
-        present = stored_keys(self.open(base))
+        present = self.open(base).stored_keys()
         return Pending(
             tuple(sorted(i for i, key in wanted.items() if present.get(i) != {key})),
             tuple(sorted(present.keys() - wanted.keys())),
@@ -386,13 +383,7 @@ class LanceIndex:
         return dataset
 
     def _dataset(self, table: str, version: int | None = None, session: Any = None) -> Any:
-        try:
-            return lance_module().dataset(self._path(table), version=version, session=session)
-        except ValueError as error:
-            raise RunError(
-                f"the index table {table} has no version {version}" if version else f"{table} holds no index table",
-                remedy="it was collected or its files were deleted; roll back or run again to build a new one",
-            ) from error
+        return open_table(self._path(table), version, session)
 
     def _path(self, table: str) -> Path:
         return self._root / f"{table}.lance"
@@ -405,18 +396,9 @@ class LanceIndex:
         with held(self._root / "write.lock", self._settings.lock_seconds, "builds or cleans the index"):
             yield
 
-
-def stored_keys(view: LanceView) -> dict[str, set[str]]:
-    """The index keys under which each document's rows are stored (more than one only after a defect)."""
-    parts = [
-        table.group_by(["document_id", "index_key"]).aggregate([]) for table in view.rows(["document_id", "index_key"])
-    ]
-    keys: dict[str, set[str]] = {}
-    for part in parts:
-        for row in part.to_pylist():
-            keys.setdefault(row["document_id"], set()).add(row["index_key"])
-    return keys
-
-
-def _same(one: Generation, other: Generation) -> bool:
-    return (one.table, one.version) == (other.table, other.version)
+    @contextmanager
+    def _cleaning(self, keep: int) -> Iterator[None]:
+        if keep < 1:
+            raise ValueError("live is always kept: keep must be at least 1")
+        with self._writing(), self._generations.lock():
+            yield

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.stages import INDEX_ROWS
+from tasks.errors import RunError
 from tasks.index.generations import sync_folder
 from tasks.index.search import TEXT_INDEX
 
@@ -48,6 +49,21 @@ def lance_module() -> Any:
     import lance
 
     return lance
+
+
+def open_table(path: Path, version: int | None = None, session: Any = None) -> Any:
+    """The table of a folder, as its newest version or as the one named.
+
+    Raises:
+        RunError: there is no such table or version.
+    """
+    try:
+        return lance_module().dataset(path, version=version, session=session)
+    except ValueError as error:
+        raise RunError(
+            f"the index table {path.stem} has no version {version}" if version else f"{path.stem} holds no index table",
+            remedy="it was collected or its files were deleted; roll back or run again to build a new one",
+        ) from error
 
 
 def create_scalar_indexes(dataset: Any) -> None:

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from flows.cli import main
 from schemas.documents import DOCUMENTS
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
@@ -27,18 +26,9 @@ def lake(tmp_path: Path) -> Lake:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line in that folder: exit code, standard output, standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("sys.argv", ["corpusgate", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return call
+def run(tmp_path: Path, command_line: Callable[[Path], Run]) -> Run:
+    """The command line in that folder."""
+    return command_line(tmp_path)
 
 
 @pytest.mark.parametrize("status", ["running", "killed", "failed"])

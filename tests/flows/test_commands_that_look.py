@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from flows.cli import main
 from flows.cli.inspection import _print_table
 from tests.tasks.report.lake_by_hand import ARTICLE, COPY, HOSTILE, NEW, OLD, REPORT, lake_by_hand
 
@@ -31,18 +30,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line in that folder: exit code, standard output, standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr("sys.argv", ["corpusgate", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return call
+def run(folder: Path, command_line: Callable[[Path], Run]) -> Run:
+    """The command line in that folder."""
+    return command_line(folder)
 
 
 def test_status_says_what_is_live_and_what_to_do(run: Run) -> None:
