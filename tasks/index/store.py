@@ -25,6 +25,7 @@ from tasks.index.settings import IndexSettings
 from tasks.index.tables import (
     bytes_on_disk,
     create_scalar_indexes,
+    create_vector_index,
     delete_untagged,
     flush_written,
     lance_module,
@@ -43,7 +44,6 @@ _HEAD = "head"
 _ANEW = "anew."
 """Begins the tags of generations that hold no row that they do not show, and indexes of these rows alone."""
 
-_ROWS_PER_PARTITION = 1_000_000
 _INDEX_CACHE_BYTES = 256 * 2**20
 _METADATA_CACHE_BYTES = 64 * 2**20
 
@@ -240,7 +240,7 @@ class LanceIndex:
         dataset.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
         create_scalar_indexes(dataset)
         if any(d.name == VECTOR_INDEX for d in dataset.describe_indices()):
-            self._create_vector_index(dataset, dataset.count_rows())
+            create_vector_index(dataset, self._settings)
         anew = replace(generation, version=dataset.version)
         set_tag(dataset, f"{_ANEW}{dataset.version}.{generation.run_id}", dataset.version)
         flush_written(self._path(generation.table), started)
@@ -362,19 +362,7 @@ class LanceIndex:
             )
         rows = dataset.count_rows()
         if VECTOR_INDEX not in described and rows >= self._settings.ann_min_rows:
-            self._create_vector_index(dataset, rows)
-
-    def _create_vector_index(self, dataset: Any, rows: int) -> None:
-        dataset.create_index(
-            "vector",
-            "IVF_HNSW_SQ",
-            name=VECTOR_INDEX,
-            metric="cosine",
-            replace=True,
-            num_partitions=max(1, rows // _ROWS_PER_PARTITION),
-            m=self._settings.ann_links,
-            ef_construction=self._settings.ann_build_candidates,
-        )
+            create_vector_index(dataset, self._settings)
 
     def _restore(self, table: str, version: int) -> Any:
         """The table as it was then, as a new version: a candidate shares its version with no other generation."""

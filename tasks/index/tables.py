@@ -11,7 +11,10 @@ import pyarrow as pa
 from schemas.stages import INDEX_ROWS
 from tasks.errors import RunError
 from tasks.index.generations import sync_folder
-from tasks.index.search import TEXT_INDEX
+from tasks.index.search import TEXT_INDEX, VECTOR_INDEX
+from tasks.index.settings import IndexSettings
+
+_ROWS_PER_PARTITION = 1_000_000
 
 
 def row_schema(dimension: int) -> pa.Schema:
@@ -64,6 +67,20 @@ def open_table(path: Path, version: int | None = None, session: Any = None) -> A
             f"the index table {path.stem} has no version {version}" if version else f"{path.stem} holds no index table",
             remedy="it was collected or its files were deleted; roll back or run again to build a new one",
         ) from error
+
+
+def create_vector_index(dataset: Any, settings: IndexSettings) -> None:
+    """The approximate index over all vectors, in the place of one that is there."""
+    dataset.create_index(
+        "vector",
+        "IVF_HNSW_SQ",
+        name=VECTOR_INDEX,
+        metric="cosine",
+        replace=True,
+        num_partitions=max(1, dataset.count_rows() // _ROWS_PER_PARTITION),
+        m=settings.ann_links,
+        ef_construction=settings.ann_build_candidates,
+    )
 
 
 def create_scalar_indexes(dataset: Any) -> None:
