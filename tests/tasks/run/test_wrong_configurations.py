@@ -75,10 +75,13 @@ def test_a_lake_in_a_local_store_is_refused_as_well(tmp_path: Path) -> None:
     [
         (
             {"type": "http", "urls": ["https://example.org/"]},
-            "exclude, include, max_urls, name, sitemaps, trust_lastmod",
+            "exclude, include, max_urls, name, on_source_removed, sitemaps, trust_lastmod",
         ),
-        ({"type": "fsspec", "url": "memory://x"}, "exclude, include, name, type, url"),
-        ({"type": "files", "root": "documents"}, "exclude, follow_symlinks, include, name, root, type"),
+        ({"type": "fsspec", "url": "memory://x"}, "exclude, include, name, on_source_removed, type, url"),
+        (
+            {"type": "files", "root": "documents"},
+            "exclude, follow_symlinks, include, name, on_source_removed, root, type",
+        ),
     ],
 )
 def test_a_wrong_key_of_a_source_is_answered_with_those_of_its_type(
