@@ -24,7 +24,7 @@ from tasks.run.registry import STAGES
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
 from tasks.stage import CorpusEvidence, IndexView, Reference
 
-_OUTCOME = ["document_id", "stage", "stage_key", "outcome"]
+_OUTCOME = ["document_id", "stage", "stage_key", "outcome", "file"]
 
 
 def write_facts(
