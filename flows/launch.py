@@ -22,6 +22,7 @@ from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
+from tasks.run.upkeep import look_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
         try:
             with private_server(lake.root / "prefect") as url:
                 verdict, promotion = _flow(context, url)
+            look_after(context)
         except CorpusgateError as error:
             runs.update(context.run_id, status="failed", error=str(error), finished_at=_now())
             raise

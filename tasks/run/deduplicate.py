@@ -15,8 +15,19 @@ from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import ids_of, load_rows, location, read_places, run_guarded, stage_keys, store, write_locations
-from tasks.run.keys import digest, document_key
+from tasks.run.execute import (
+    ids_of,
+    in_parts,
+    load_rows,
+    location,
+    part_name,
+    read_places,
+    run_guarded,
+    stage_keys,
+    store,
+    write_locations,
+)
+from tasks.run.keys import DocumentKeys, digest
 from tasks.run.registry import STAGES
 from tasks.stage import Batch, Cost, Drop, Signed, StageOutput
 
@@ -30,11 +41,11 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     done = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    if pending.num_rows:
+    for part, some in enumerate(in_parts(context, pending)):
         reads = STAGES[StageName.DEDUP].reads
-        tables = {stage: load_rows(context, stage, batch, ids_of(pending)) for stage in reads}
-        output = run_guarded(STAGES[StageName.DEDUP], Batch(pending, tables), context, SIGNATURE)
-        rows += store(context, SIGNATURES, batch.number, pending, keys, output, SIGNATURE)
+        tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in reads}
+        output = run_guarded(STAGES[StageName.DEDUP], Batch(some, tables), context, SIGNATURE)
+        rows += store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE)
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
 
@@ -81,8 +92,9 @@ def _signature_keys(context: RunContext, documents: pa.Table, previous: Mapping[
     shape = {name: getattr(settings, name) for name in ("shingle_size", "hashes", "bands")}
     base = digest([SIGNATURES, stage.version, shape, dict(stage.fingerprint(settings))])
     rows = documents.select(["document_id", *stage.context]).to_pylist()
+    named = DocumentKeys()
     return {
-        row["document_id"]: document_key(
+        row["document_id"]: named.of(
             base, previous[row["document_id"]], {column: row[column] for column in stage.context}
         )
         for row in rows
@@ -141,7 +153,7 @@ def _store_decisions(
         recorded = context.ledger.find("output", SIGNATURES, list(keys_signed), list(keys_signed.values()))
         costs = {i: Cost(share + (recorded[i]["seconds"] or 0.0)) for i in ids_of(pending)}
         output = StageOutput(pa.Table.from_pylist(made, schema=DEDUP), (), drops, costs)
-        rows += store(context, name, batch.number, pending, keys, output)
+        rows += store(context, name, part_name(batch, 0), pending, keys, output)
     context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 

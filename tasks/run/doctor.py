@@ -14,6 +14,7 @@ from tasks.figures.catalogue import load_catalogue
 from tasks.index.store import LanceIndex
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
+from tasks.lake.packed import stored_in
 from tasks.lake.runs import Runs
 from tasks.parse.ocr import engine_of
 from tasks.parse.ocr_settings import OcrSettings
@@ -65,11 +66,12 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
     """The lake's files against its ledger, unfinished runs, and the index against the run that made it."""
     ledger = Ledger(lake.ledger)
     named = ledger.select("SELECT DISTINCT file FROM ledger WHERE file IS NOT NULL ORDER BY file")
-    files = [lake.root / file for file in named.column("file").to_pylist()]
-    lost = [path for path in files if not _readable(path, deep)]
+    files = named.column("file").to_pylist()
+    places = sorted({stored_in(lake, (lake.root / file).parent).path(file) for file in files})
+    lost = [path for path in places if not _readable(path, deep)]
     yield Finding(
         not lost,
-        f"{len(files) - len(lost)} of {len(files)} files that the ledger names are readable"
+        f"{len(places) - len(lost)} of {len(places)} files that hold what the ledger names are readable"
         + (f"; first lost: {lost[0]}" if lost else ""),
         "restore the lake from a copy, or delete its ledger folder and run again: raw bytes are kept",
     )

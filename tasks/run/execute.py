@@ -1,8 +1,7 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
 import errno
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ import pyarrow as pa
 from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import Cohort, Outcome, StageName
 from tasks.errors import ConfigurationError, RunError
-from tasks.lake.files import read_table, write_table
+from tasks.lake import packed
+from tasks.lake.files import write_table
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.keys import digest, document_key, fetch_key
+from tasks.run.keys import DocumentKeys, digest, document_key, fetch_key
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.stage import Batch, Cost, Failure, Stage, StageOutput, select
 
@@ -28,10 +28,10 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
     done = context.ledger.find("output", name, list(keys), list(keys.values()))
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    if pending.num_rows:
-        tables = {stage: load_rows(context, stage, batch, ids_of(pending)) for stage in STAGES[name].reads}
-        output = run_guarded(STAGES[name], Batch(pending, tables), context)
-        rows += store(context, name, batch.number, pending, keys, output)
+    for part, some in enumerate(in_parts(context, pending)):
+        tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in STAGES[name].reads}
+        output = run_guarded(STAGES[name], Batch(some, tables), context)
+        rows += store(context, name, part_name(batch, part), some, keys, output)
     context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 
@@ -50,18 +50,30 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     done |= {i: row for i, row in fetched_before.items() if _stored(context, described[i][0])}
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    if pending.num_rows:
-        output = run_guarded(STAGES[name], Batch(pending, {name: _previous_fetches(context, pending)}), context)
+    for part, some in enumerate(in_parts(context, pending)):
+        output = run_guarded(STAGES[name], Batch(some, {name: _previous_fetches(context, some)}), context)
         keys = {
             i: document_key(context.bases[name], fetch_key(version, described[i][0] or "", described[i][1]), {})
-            for i in ids_of(pending)
+            for i in ids_of(some)
         }
         for row in output.table.select(["document_id", "content_sha", "media_type_declared"]).to_pylist():
             keys[row["document_id"]] = fetch_key(version, row["content_sha"], row["media_type_declared"])
-        rows += store(context, name, batch.number, pending, keys, output)
+        rows += store(context, name, part_name(batch, part), some, keys, output)
     context.progress.advance(name, len(rows), pending.num_rows)
     fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
     return _complete_documents(context, fetched)
+
+
+def in_parts(context: RunContext, documents: pa.Table) -> Iterator[pa.Table]:
+    """What is to be done of a batch, `run.batch_size` documents at a time: a batch of unchanged ones may be larger."""
+    size = context.configuration.run.batch_size
+    for start in range(0, documents.num_rows, size):
+        yield documents.slice(start, size)
+
+
+def part_name(batch: BatchRef, part: int) -> str:
+    """What the files are called that a part of a batch is stored in."""
+    return f"{batch.number:05d}" if part == 0 else f"{batch.number:05d}-{part}"
 
 
 def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_ids: Sequence[str]) -> pa.Table:
@@ -76,12 +88,8 @@ def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_i
 
 
 def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:
-    """The rows of documents that lie in the given files (document id to file), in the order of `places`."""
-    files: dict[str, list[str]] = defaultdict(list)
-    for document_id, file in places.items():
-        files[file].append(document_id)
-    parts = [read_table(context.lake.root / file, schema, document_ids=ids) for file, ids in files.items()]
-    return select(pa.concat_tables(parts), list(places)) if parts else schema.empty_table()
+    """The rows of documents that are stored under the given names (document id to name), in the order of `places`."""
+    return select(packed.read_places(context.lake, places, schema), list(places)) if places else schema.empty_table()
 
 
 def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa.Schema | None = None) -> StageOutput:
@@ -114,7 +122,7 @@ def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa
 def store(
     context: RunContext,
     name: StageName | str,
-    number: int,
+    part: str,
     documents: pa.Table,
     keys: Mapping[str, str],
     output: StageOutput,
@@ -125,7 +133,7 @@ def store(
     shape = schema if schema is not None else stage.writes
     _account_for(name, documents, output)
     keys = {**keys, **{i: digest([keys[i], lacks]) for i, lacks in output.partial.items()}}
-    path = context.lake.stage(name) / f"{context.run_id}-{number:05d}.parquet"
+    path = context.lake.stage(name) / f"{context.run_id}-{part}.parquet"
     if output.table.num_rows:
         write_table(output.table.sort_by("document_id"), path, shape)
     shas = dict(zip(ids_of(documents), documents.column("content_sha").to_pylist(), strict=True))
@@ -145,7 +153,7 @@ def store(
     outcomes += [
         {"document_id": f.document_id, "outcome": Outcome.QUARANTINED, "reason": f.error_class} for f in output.failures
     ]
-    attempts = context.quarantine.record(context.run_id, str(name), stage.version, number, output.failures, keys, shas)
+    attempts = context.quarantine.record(context.run_id, str(name), stage.version, part, output.failures, keys, shas)
     transient = {failure.document_id for failure in output.failures if failure.transient}
     context.ledger.record(
         (
@@ -166,7 +174,7 @@ def store(
             for row in outcomes
             if row["document_id"] not in transient
         ),
-        f"{context.run_id}-{name}-{number:05d}",
+        f"{context.run_id}-{name}-{part}",
     )
     return [location(name, row["document_id"], keys[row["document_id"]], row, computed=True) for row in outcomes]
 
@@ -175,7 +183,7 @@ def write_locations(context: RunContext, name: StageName | str, number: int, row
     """Writes a batch's location rows of one stage and returns the path."""
     path = context.folder / "progress" / str(name) / f"{number:05d}.parquet"
     ordered = sorted(rows, key=lambda row: row["document_id"])
-    write_table(pa.Table.from_pylist(ordered, schema=LOCATIONS), path, LOCATIONS)
+    write_table(pa.Table.from_pylist(ordered, schema=LOCATIONS), path, LOCATIONS, durable=False)
     return path
 
 
@@ -185,12 +193,16 @@ def stage_keys(
     """The stage key of each document, from its key of the stage before."""
     stage, settings = STAGES[name], context.settings(name)
     keys: dict[str, str] = {}
-    for row in documents.to_pylist():
+    named = DocumentKeys()
+    needed = (
+        documents.column_names if stage.attachments else dict.fromkeys(("document_id", "doc_class", *stage.context))
+    )
+    for row in documents.select(list(needed)).to_pylist():
         shaping = {column: row[column] for column in stage.context}
         if stage.attachments:
             shaping |= stage.attachments(row, settings)
         base = context.base(name, row["doc_class"])
-        keys[row["document_id"]] = document_key(base, previous[row["document_id"]], shaping)
+        keys[row["document_id"]] = named.of(base, previous[row["document_id"]], shaping)
     return keys
 
 
@@ -235,7 +247,7 @@ def _complete_documents(context: RunContext, batch: BatchRef) -> BatchRef:
                 row["cohort"] = Cohort.UNCHANGED if same else Cohort.CHANGED
         rows.append(row)
     path = batch.documents.with_name(f"{batch.number:05d}-fetched.parquet")
-    write_table(pa.Table.from_pylist(rows, schema=DOCUMENTS), path, DOCUMENTS)
+    write_table(pa.Table.from_pylist(rows, schema=DOCUMENTS), path, DOCUMENTS, durable=False)
     return BatchRef(batch.number, path, batch.locations)
 
 

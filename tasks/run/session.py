@@ -61,12 +61,12 @@ class Session:
         plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline), skips)
         self.runs.update(self.context.run_id, baseline_run=baseline, last_scan_run=last, skipped=skips.by_source())
         self.runs.write_plan(self.context.run_id, plan)
-        parts = split_batches(plan, self.context.configuration.run.batch_size)
+        parts = split_batches(plan, self.context.configuration.run.batch_size, done_before=self._same_stages(last))
         self.context.progress.expect(sum(part.documents.num_rows for part in parts), len(parts))
         batches = []
         for part in parts:
             path = self.context.folder / "batches" / f"{part.number:05d}.parquet"
-            write_table(part.documents, path, DOCUMENTS)
+            write_table(part.documents, path, DOCUMENTS, durable=False)
             batches.append(BatchRef(part.number, path))
         return batches
 
@@ -81,6 +81,10 @@ class Session:
         labels, gold = bind_labels(self.context.configuration.gold, plan, self.context.lake)
         self.use(labels)
         self.runs.update(self.context.run_id, scan_finished_at=_now(), **gold)
+
+    def _same_stages(self, last: str | None) -> bool:
+        bases = {name.value: base for name, base in self.context.bases.items()}
+        return last is not None and self.runs.manifest(last).get("stage_bases") == bases
 
     @property
     def labels(self) -> Labels:
