@@ -192,9 +192,12 @@ def _components(documents: Iterable[str], same: Iterable[tuple[str, str]]) -> di
 
 
 def _stability(rows: MetricRows, signed: Signed, decisions: dict[str, dict[str, Any]], settings: DedupSettings) -> None:
-    """Decides again from the stored signatures, in reverse order, and compares the kept documents."""
+    """Decides again from the stored signatures, in reverse order, and compares the kept documents (unless that was done)."""
     from tasks.dedup.decisions import decide
 
+    if signed.stood is not None and signed.stood.keys() == decisions.keys():
+        rows.ratios("keeper_stability", list(signed.stood), list(signed.stood.values()))
+        return
     again = decide(
         (_reversed(part()) for part in reversed(signed.signatures)),
         signed.text_of,

@@ -119,8 +119,7 @@ class Ledger:
         """
         with self._lock:
             execute = self._connection.execute
-            rows = "SELECT count(*) FROM ledger"
-            (before,) = execute(rows).fetchone() or (0,)
+            before = self._count()
             runs = pa.table({"run_id": pa.array(sorted(run_ids), pa.string())})
             self._connection.register("kept_runs", runs)
             execute(_KEPT.format(scan=scan(locations)) if locations else _NOTHING_KEPT)
@@ -134,14 +133,14 @@ class Ledger:
                 execute(f"DELETE FROM {seen_in} WHERE document_id NOT IN ({others})")  # noqa: S608
             later = f"JOIN ({first}) l USING (document_id) WHERE f.run_id < l.run_id"
             seen = self._connection.sql(f"SELECT f.* FROM first_seen f {later}").to_arrow_table()  # noqa: S608
-            (after,) = execute(rows).fetchone() or (0,)
+            after = self._count()
             for name in ("kept", "first_seen"):
                 execute(f"DROP TABLE {name}")
             self._connection.unregister("kept_runs")
         self._append(_seen_rows(seen))
         if after < before:
             self.rewrite()
-        return int(before - after)
+        return before - after
 
     def compact(self) -> None:
         """Puts many small files together in one. A crash between the two steps leaves rows twice, which is harmless."""
@@ -174,6 +173,9 @@ class Ledger:
 
     def _new_file(self) -> Path:
         return self._folder / f"compact-{datetime.now(UTC):%Y%m%dT%H%M%S%f}.parquet"
+
+    def _count(self) -> int:
+        return int(self._connection.sql("SELECT count(*) AS n FROM ledger").to_arrow_table().column("n")[0].as_py())
 
     def _append(self, table: pa.Table) -> None:
         with self._lock:

@@ -111,10 +111,12 @@ def read_places(lake: Lake, places: Mapping[str, str], schema: pa.Schema) -> pa.
     Raises:
         RunError: as `read_table`.
     """
-    wanted: dict[Path, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    of_file: dict[str, list[str]] = defaultdict(list)
     for document_id, file in places.items():
-        stored = stored_in(lake, (lake.root / file).parent)
-        wanted[stored.path(file)][file].append(document_id)
+        of_file[file].append(document_id)
+    wanted: dict[Path, dict[str, list[str]]] = defaultdict(dict)
+    for file, ids in of_file.items():
+        wanted[stored_in(lake, (lake.root / file).parent).path(file)][file] = ids
     parts = []
     for path, names in wanted.items():
         ids = [document_id for of_name in names.values() for document_id in of_name]

@@ -6,14 +6,17 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
+from schemas.measures import MEASURES
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
+from tasks.lake.runs import Runs
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import (
     ids_of,
@@ -54,14 +57,54 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     """Decides for every document of the run whether it is kept; a decision that stands is not written again."""
     started = time.perf_counter()
     signed = signed_documents(context, batches)
-    decisions = decide((part() for part in signed.signatures), signed.text_of, _settings(context), signed.precedence)
+    decided_from = _decided_from(context, batches, signed.precedence)
+    before = _decided_before(context, decided_from)
+    Runs(context.lake).update(context.run_id, decided_from=decided_from, decided_as=before)
+    decisions = (
+        decide((part() for part in signed.signatures), signed.text_of, _settings(context), signed.precedence)
+        if before is None
+        else _decisions_of(context, before)
+    )
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
 
 
-def signed_documents(context: RunContext, batches: Sequence[BatchRef]) -> Signed:
-    """What the decisions of a run are made from; read when asked for, batch by batch."""
+def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:
+    """A digest of all that the decisions follow from: the signed documents, who comes first, and the stage itself."""
+    keys = sorted(
+        (row["document_id"], row["stage_key"])
+        for batch in batches
+        for row in _signed(context, batch)
+        if row["outcome"] == Outcome.OK
+    )
+    places = sorted({precedence[i] for i, _ in keys if i in precedence})
+    ranks = {place: rank for rank, place in enumerate(places)}
+    order = [[i, ranks[precedence[i]]] for i, _ in keys if i in precedence]
+    return digest([context.bases[StageName.DEDUP], keys, order])
+
+
+def _decided_before(context: RunContext, decided_from: str) -> str | None:
+    """The run of the last whole scan, if it decided from the same: what it decided holds still."""
+    runs = Runs(context.lake)
+    last: str | None = runs.manifest(context.run_id).get("last_scan_run")
+    if last is None or runs.manifest(last).get("decided_from") != decided_from:
+        return None
+    return last if (context.lake.run(last) / "locations.parquet").exists() else None
+
+
+def _decisions_of(context: RunContext, run_id: str) -> pa.Table:
+    here = Runs(context.lake).locations(run_id).filter(pc.field("stage") == StageName.DEDUP.value)
+    here = here.filter(pc.field("file").is_valid())
+    places = dict(zip(ids_of(here), here.column("file").to_pylist(), strict=True))
+    return read_places(context, places, DEDUP).sort_by("document_id")
+
+
+def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: bool = False) -> Signed:
+    """What the decisions of a run are made from; read when asked for, batch by batch.
+
+    Where they were taken over from an earlier run, so is whether they stood when they were made again (not `anew`).
+    """
     places = {
         document_id: row["file"]
         for batch in batches
@@ -76,7 +119,22 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef]) -> Signed
         [partial(signatures, batch) for batch in batches],
         lambda ids: _texts(context, places, ids),
         _precedence(context, batches, _settings(context).keeper),
+        None if anew else _stood_before(context),
     )
+
+
+def _stood_before(context: RunContext) -> Mapping[str, bool] | None:
+    runs, name = Runs(context.lake), StageName.DEDUP
+    manifest = runs.manifest(context.run_id)
+    before: str | None = manifest.get("decided_as")
+    if before is None or not (context.lake.run(before) / "facts" / f"{name}.parquet").exists():
+        return None
+    scorer = [(runs.manifest(run_id).get("scorers") or {}).get(name.value) for run_id in (before, context.run_id)]
+    if scorer[0] is None or scorer[0] != scorer[1]:
+        return None
+    facts = read_table(context.lake.run(before) / "facts" / f"{name}.parquet", MEASURES)
+    facts = facts.filter(pc.field("metric") == "keeper_stability")
+    return dict(zip(ids_of(facts), (value == 1 for value in facts.column("value").to_pylist()), strict=True))
 
 
 def _settings(context: RunContext) -> DedupSettings:
@@ -172,6 +230,7 @@ def _signed(context: RunContext, batch: BatchRef) -> list[dict[str, Any]]:
 
 
 def _texts(context: RunContext, places: Mapping[str, str], document_ids: Sequence[str]) -> dict[str, str]:
-    schema = STAGES[StageName.NORMALIZE].writes
+    # Without the rest of the row, such as the map of offsets: candidates are read over and over.
+    schema = pa.schema([STAGES[StageName.NORMALIZE].writes.field(name) for name in ("document_id", "text")])
     rows = read_places(context, {document_id: places[document_id] for document_id in document_ids}, schema)
     return dict(zip(document_ids, rows.column("text").to_pylist(), strict=True))

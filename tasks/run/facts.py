@@ -41,10 +41,12 @@ def write_facts(
     live: IndexView | None = None,
     references: Mapping[str, str] | None = None,
     started: datetime,
+    anew: bool = False,
 ) -> Path:
     """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder.
 
-    `references` are the runs to compare with, by what they are (`live`, `anchor`).
+    `references` are the runs to compare with, by what they are (`live`, `anchor`). What an earlier run has found out of
+    the same input is taken over, unless it is to be found out `anew`.
     """
     stage = STAGES[name]
     here, outcomes = stage_locations(batches, name), _outcomes(batches)
@@ -58,7 +60,7 @@ def write_facts(
             index=index,
             live=live,
             started=started,
-            signed=signed_documents(context, batches) if name == StageName.DEDUP else None,
+            signed=signed_documents(context, batches, anew=anew) if name == StageName.DEDUP else None,
             references=_references(context, references or {}),
             stored=lambda file, schema, ids: read_stored(context.lake, file, schema, document_ids=ids),
         )

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,6 +22,11 @@ def digest(value: Any) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+@lru_cache(maxsize=1024)
+def _json_of_name(value: str | int) -> str:
+    return _json(value)
 
 
 def _quoted(text: str) -> str:
@@ -91,7 +97,7 @@ def measures_key(stage_key: str, file: str, scorer_version: int, label_digest: s
     So does a new `file` under the same stage key: the bytes were fetched again, which cost what it cost then.
     """
     labels = "null" if label_digest is None else _quoted(label_digest)
-    text = f'["measures",{_quoted(stage_key)},{_json(file)},{_json(scorer_version)},{labels}]'
+    text = f'["measures",{_quoted(stage_key)},{_json_of_name(file)},{_json_of_name(scorer_version)},{labels}]'
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

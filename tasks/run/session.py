@@ -121,6 +121,7 @@ class Session:
             live=self._baseline(manifest) if STAGES[stage].reads_index else None,
             references=self._references(manifest) if stage is StageName.EMBED else None,
             started=started,
+            anew=anew,
         )
         here = stage_locations(batches, stage)
         if stage is StageName.INDEX and (promoted := manifest.get("promoted_at")):

@@ -83,8 +83,9 @@ def pack_small_files(context: RunContext) -> None:
     """Puts the small files of every stage together where there are many."""
     context.ledger.compact()
     for kind, stage, folder, schema in _folders(context.lake):
-        stored = Stored(context.lake, folder)
-        for path in stored.superseded():
+        for path in folder.glob(".*.tmp"):
+            path.unlink()  # of a writer that was killed: nobody else writes this lake now
+        for path in Stored(context.lake, folder).superseded():
             path.unlink()
         stored = Stored(context.lake, folder)
         files = [*stored.packed, *stored.plain()]
