@@ -83,11 +83,30 @@ def _stored_in(lake: Lake, folder: Path, written: int) -> Stored:
     return Stored(lake, folder)
 
 
-@lru_cache(maxsize=256)
 def names_in(path: Path) -> Mapping[str, tuple[int, ...]]:
-    """The names whose rows a packed file holds, with the row groups that they are in."""
+    """The names whose rows a packed file holds, with the row groups that they are in.
+
+    Raises:
+        RunError: the file is missing or torn.
+    """
     try:
-        return {name: tuple(groups) for name, groups in json.loads(pq.read_metadata(path).metadata[_NAMES_KEY]).items()}
+        return _names_in(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+@lru_cache(maxsize=256)
+def _names_in(path: Path, written: int) -> Mapping[str, tuple[int, ...]]:
+    try:
+        with pq.ParquetFile(path) as file:
+            footer = file.metadata
+            rows = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+            said = json.loads((footer.metadata or {}).get(_NAMES_KEY, b"{}"))
+            if said.get("rows") == rows:
+                return {name: tuple(groups) for name, groups in said["names"].items()}
+            # Rows were taken out since: it is asked for the names themselves.
+            stored = file.read(columns=[STORED_AS], use_threads=False).column(STORED_AS)
+            return dict.fromkeys(pc.unique(stored).to_pylist(), tuple(range(len(rows))))
     except (OSError, pa.ArrowInvalid, KeyError, ValueError) as error:
         raise unreadable(path, error) from error
 
@@ -156,6 +175,7 @@ def pack(stored: Stored, paths: Sequence[Path], schema: pa.Schema, alive: Mappin
     `alive` says by name whose rows are still needed; the others stay behind. Returns the new file, if a row is needed.
     """
     names: dict[str, set[int]] = defaultdict(set)
+    rows: list[int] = []
     stamped = schema.append(pa.field(STORED_AS, pa.string(), nullable=False)).with_metadata(version_stamp())
     now = datetime.now(UTC)
     target = stored.folder / f"{_PREFIX}{now:%Y%m%dT%H%M%S%f}.parquet"
@@ -164,10 +184,11 @@ def pack(stored: Stored, paths: Sequence[Path], schema: pa.Schema, alive: Mappin
         with pq.ParquetWriter(temporary, stamped, compression="zstd", compression_level=1) as writer:
             for number, group in enumerate(_groups(_needed(stored, paths, schema, alive))):
                 writer.write_table(group.replace_schema_metadata(stamped.metadata), row_group_size=group.num_rows)
+                rows.append(group.num_rows)
                 for name in pc.unique(group.column(STORED_AS)).to_pylist():
                     names[name].add(number)
             listed = {name: sorted(groups) for name, groups in sorted(names.items())}
-            writer.add_key_value_metadata({_NAMES_KEY: json.dumps(listed).encode()})
+            writer.add_key_value_metadata({_NAMES_KEY: json.dumps({"rows": rows, "names": listed}).encode()})
 
     wanted = [name for path in paths for name in stored.names(path) if alive.get(name)]
     if not wanted:
