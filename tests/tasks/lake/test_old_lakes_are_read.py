@@ -30,7 +30,7 @@ def test_its_runs_are_told_and_reported(configuration: Path) -> None:
     lake, catalogue = Lake(configuration.parent / "lake"), load_catalogue()
     lake.create()
     first, second = Runs(lake).ids()
-    assert read_status(lake).live.run_id == second
+    assert [line.live for line in read_status(lake).runs] == [True, False]
     for run_id in (first, second):
         write_report(lake, run_id, catalogue)
         assert "lamps" in (lake.run(run_id) / "report.md").read_text(encoding="utf-8")
