@@ -51,7 +51,6 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
         try:
             with private_server(lake.root / "prefect") as url:
                 verdict, promotion = _flow(context, url)
-            look_after(context)
         except CorpusgateError as error:
             runs.update(context.run_id, status="failed", error=str(error), finished_at=_now())
             raise
@@ -66,6 +65,12 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
                 f"run {context.run_id} failed: {type(error).__name__} (a defect of corpusgate or below it)",
                 remedy=f"give the same command again: what is done is kept; if it fails the same way, report {trace}",
             ) from error
+        try:
+            look_after(context)
+        except RunError as error:
+            # The run itself is whole, and may be live.
+            runs.update(context.run_id, not_looked_after=str(error))
+            promotion += f"; old and small files were left as they are: {error}"
     return Finished(verdict, context.folder, promotion)
 
 

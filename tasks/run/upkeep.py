@@ -14,6 +14,7 @@ import pyarrow as pa
 from schemas.measures import MEASURES
 from schemas.names import StageName
 from schemas.stages import SIGNATURE
+from tasks.errors import RunError
 from tasks.gate.judge import resolve_anchor
 from tasks.index.generations import Generations
 from tasks.lake.layout import SIGNATURES, Lake
@@ -36,12 +37,17 @@ def look_after(context: RunContext) -> None:
     Raises:
         RunError: the disk refuses it; the run itself is whole, and the next one tries again.
     """
-    runs = Runs(context.lake)
     kept = kept_runs(context)
-    surplus = [run_id for run_id in runs.ids() if run_id not in kept]
-    if len(surplus) > context.configuration.run.keep_runs // 4:
-        collect(context, kept)
-    pack_small_files(context)
+    surplus = [run_id for run_id in Runs(context.lake).ids() if run_id not in kept]
+    try:
+        if len(surplus) > context.configuration.run.keep_runs // 4:
+            collect(context, kept)
+        pack_small_files(context)
+    except OSError as error:
+        raise RunError(
+            f"{error.filename} cannot be removed: {error.strerror}",
+            remedy="mend its permissions; the next run tries again",
+        ) from error
 
 
 def kept_runs(context: RunContext) -> set[str]:

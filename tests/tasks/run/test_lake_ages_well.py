@@ -35,6 +35,8 @@ from tests.engine import EngineRun, run_engine
 
 DAYS = 9
 KEPT = 3
+STRIDE = 7
+"""Changes of the disk between two places at which the upkeep is killed."""
 
 
 class Killed(BaseException):
@@ -213,13 +215,13 @@ def test_killed_between_any_two_steps_leaves_a_lake_that_the_next_run_mends(
         look_after(context)
         assert set(Runs(context.lake).ids()) == kept
         assert not list(context.lake.root.rglob("*.tmp"))
-        if steps % 10 == 0:
+        if steps == 2 * STRIDE:
             run = run_engine(context.configuration)
             unchanged = [of for of in run.locations.values() if not of[StageName.FETCH]["computed"]]
             assert {place["computed"] for of in unchanged for place in of.values()} == {False}
         shutil.rmtree(tmp_path / f"killed-{steps}")
-        steps += 1
-    assert steps > 30
+        steps += STRIDE
+    assert steps > 4 * STRIDE
 
 
 def _kill_after(steps: int, patch: pytest.MonkeyPatch) -> None:
