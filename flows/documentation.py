@@ -87,7 +87,7 @@ def label_kinds() -> str:
     readers: dict[str, dict[str, None]] = {}
     for metric in load_catalogue().metrics:
         for kind in metric.labels:
-            readers.setdefault(kind, {})[metric.stage] = None
+            readers.setdefault(kind, {})["every stage" if metric.stage == "all" else metric.stage] = None
     rows = []
     for kind, model in LABEL_KINDS.items():
         keys = ", ".join(f"`{name}`" for name in model.model_fields)
@@ -290,8 +290,11 @@ def _small_print(metric: Metric) -> str:
         f"needs {needs}; {metric.basis}; {', '.join(metric.aggregation)} over one row per {metric.per}",
         f"nothing to measure: {metric.empty}",
         f"missing output: {metric.missing_note}{score}",
-        f"source: {metric.source}; proven by: {metric.oracle}; version {metric.version}",
+        f"source: {metric.source}; version {metric.version}",
+        f"proven by: {metric.oracle}; in {', '.join(f'`{test}`' for test in metric.proven_in)}",
     ]
+    if metric.places:
+        lines.insert(2, f"places at fault: {metric.places}")
     if metric.slices:
         lines.insert(2, f"slices beside class and cohort: {', '.join(metric.slices)}")
     return "\n".join(f"- {' '.join(line.split())}" for line in lines)

@@ -3,10 +3,13 @@
 import logging
 import os
 import traceback
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from flows.server import private_server, wait_until_recorded
 from schemas.verdict import FailOn, Verdict
@@ -17,9 +20,11 @@ from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs, new_run_id
+from tasks.notify.webhook import Delivery, deliver, error_message, verdict_message
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
+from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
 from tasks.run.upkeep import look_after
@@ -27,15 +32,35 @@ from tasks.run.upkeep import look_after
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A run that came to its end: the verdict, its folder, and what became of the candidate."""
+    """A run that came to its end: the verdict, its folder, what became of the candidate, and of the message about it
+    (null where none was asked for)."""
 
     verdict: Verdict
     folder: Path
     promotion: str
+    changed_outputs: tuple[str, ...] = ()
+    """A sentence for each forced stage whose output came out otherwise under the same version and settings."""
+    notified: Delivery | None = None
 
 
-def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "fail") -> Finished:
-    """Runs a configuration from plan to promotion.
+def launch(
+    config: Path,
+    *,
+    progress: Progress,
+    wait: float,
+    fail_on: FailOn = "fail",
+    options: RunOptions = WHOLE,
+    within_flow: bool = False,
+) -> Finished:
+    """Runs a configuration from plan to promotion, and tells the webhook how it ended where one is configured.
+
+    Args:
+        config: the configuration's file.
+        progress: who is told how far the run is.
+        wait: seconds to wait for another run on the same lake.
+        fail_on: from which verdict on the candidate is not promoted.
+        options: which part of the corpus, and which stages by force.
+        within_flow: the caller is a flow run: the API that it is under is used, whatever the environment says.
 
     Raises:
         ConfigurationError: the configuration is wrong.
@@ -43,45 +68,86 @@ def launch(config: Path, *, progress: Progress, wait: float, fail_on: FailOn = "
     """
     configuration = load_configuration(config)
     lake = Lake(configuration.lake)
-    lake.create()
-    with lake.exclusive(wait):
-        check_before_running(configuration, lake)
-        context = open_context(configuration, lake, progress, fail_on)
-        runs = Runs(lake)
-        try:
-            with private_server(lake.root / "prefect") as url:
-                verdict, promotion = _flow(context, url)
-        except CorpusgateError as error:
-            runs.update(context.run_id, status="failed", error=str(error), finished_at=_now())
-            raise
-        except KeyboardInterrupt:
-            runs.update(context.run_id, status="killed", finished_at=_now())
-            raise
-        except Exception as error:
-            runs.update(context.run_id, status="failed", error=type(error).__name__, finished_at=_now())
-            trace = context.folder / "error.txt"
-            write_text(trace, "".join(traceback.format_exception(error)))
-            raise RunError(
-                f"run {context.run_id} failed: {type(error).__name__} (a defect of corpusgate or below it)",
-                remedy=f"give the same command again: what is done is kept; if it fails the same way, report {trace}",
-            ) from error
-        try:
-            look_after(context)
-        except RunError as error:
-            # The run itself is whole, and may be live.
-            runs.update(context.run_id, not_looked_after=str(error))
-            promotion += f"; old and small files were left as they are: {error}"
-    return Finished(verdict, context.folder, promotion)
+    begun: list[RunContext] = []
+    try:
+        lake.create()
+        with lake.exclusive(wait):
+            check_before_running(configuration, lake)
+            begun.append(context := open_context(configuration, lake, progress, fail_on, options))
+            with _recorded(context):
+                if within_flow:
+                    verdict, promotion = _flow(context, None)
+                else:
+                    with private_server(lake.root / "prefect") as url:
+                        verdict, promotion = _flow(context, url)
+            promotion += _looked_after(context)
+    except CorpusgateError as error:
+        run_id = begun[0].run_id if begun else None
+        if (told := _notify(configuration, lake, run_id, error_message(run_id, error))) is not None:
+            error.add_note(told.sentence)
+        raise
+    message = verdict_message(verdict, fail_on=fail_on, folder=context.folder, promotion=promotion)
+    told = _notify(configuration, lake, context.run_id, message)
+    return Finished(verdict, context.folder, promotion, context.reworked.sentences(), told)
 
 
-def open_context(configuration: Configuration, lake: Lake, progress: Progress, fail_on: FailOn = "fail") -> RunContext:
+def _looked_after(context: RunContext) -> str:
+    """Nothing, or why the lake was not looked after: the run itself is whole, and may be live."""
+    try:
+        look_after(context)
+    except RunError as error:
+        Runs(context.lake).update(context.run_id, not_looked_after=str(error))
+        return f"; old and small files were left as they are: {error}"
+    return ""
+
+
+@contextmanager
+def _recorded(context: RunContext) -> Iterator[None]:
+    """Writes into the run's manifest how it ended when it did not end well."""
+    runs = Runs(context.lake)
+    try:
+        yield
+    except CorpusgateError as error:
+        runs.update(context.run_id, status="failed", error=str(error), finished_at=_now())
+        raise
+    except Exception as error:
+        runs.update(context.run_id, status="failed", error=type(error).__name__, finished_at=_now())
+        trace = context.folder / "error.txt"
+        write_text(trace, "".join(traceback.format_exception(error)))
+        raise RunError(
+            f"run {context.run_id} failed: {type(error).__name__} (a defect of corpusgate or below it)",
+            remedy=f"give the same command again: what is done is kept; if it fails the same way, report {trace}",
+        ) from error
+    except BaseException:  # Ctrl-C, or a worker that ends the flow run's process
+        runs.update(context.run_id, status="killed", finished_at=_now())
+        raise
+
+
+def _notify(
+    configuration: Configuration, lake: Lake, run_id: str | None, message: Mapping[str, Any]
+) -> Delivery | None:
+    """Tells the webhook, and records in the run's manifest what came of it."""
+    delivery = deliver(configuration.notify, message) if configuration.notify else None
+    if delivery is not None and run_id is not None:
+        Runs(lake).update(run_id, notified={"at": _now(), **asdict(delivery)})
+    return delivery
+
+
+def open_context(
+    configuration: Configuration,
+    lake: Lake,
+    progress: Progress,
+    fail_on: FailOn = "fail",
+    options: RunOptions = WHOLE,
+) -> RunContext:
     """A new run in a lake that this process holds."""
     now = datetime.now(UTC)
     ledger = Ledger(lake.ledger)
     ledger.compact()
     Runs(lake).mark_killed()
     _record_promotion(configuration, lake)
-    context = RunContext(new_run_id(now), configuration, lake, ledger, Quarantine(lake.quarantine), progress, fail_on)
+    quarantine = Quarantine(lake.quarantine)
+    context = RunContext(new_run_id(now), configuration, lake, ledger, quarantine, progress, fail_on, options)
     Runs(lake).update(
         context.run_id,
         status="running",
@@ -104,19 +170,24 @@ def _record_promotion(configuration: Configuration, lake: Lake) -> None:
         runs.update(live.generation.run_id, promoted_at=live.flipped_at.isoformat())
 
 
-def _flow(context: RunContext, url: str) -> tuple[Verdict, str]:
+def _flow(context: RunContext, url: str | None) -> tuple[Verdict, str]:
+    """Runs the flow. With a `url`, keeps Prefect's logs off the console and waits until the server recorded it."""
     # Imported late: the private server's settings must stand before Prefect is first imported.
     from flows.pipeline import ingest
-    from flows.session import register
+    from flows.session import opened
     from tasks.run.session import Session
 
-    _keep_logs_off_the_console()
+    if url is not None:
+        _keep_logs_off_the_console()
     started = datetime.now(UTC)
     session = Session(context)
-    register(session)
-    verdict = ingest(context.run_id)
+    with opened(session):
+        verdict = ingest(context.run_id)
+    if context.configuration.run.score_alone:
+        session.score_alone()
     session.report()
-    wait_until_recorded(url, session.task_runs(), since=started)
+    if url is not None:
+        wait_until_recorded(url, session.task_runs(), since=started)
     Runs(context.lake).update(context.run_id, status="finished", finished_at=_now())
     return verdict, session.promotion
 

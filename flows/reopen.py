@@ -28,7 +28,7 @@ def reopen(config: Path, name: str) -> Iterator[Session]:
     """
     configuration, lake = existing_lake(config)
     run_id = Runs(lake).resolve(name)
-    if not (lake.run(run_id) / "locations.parquet").exists():
+    if not Runs(lake).is_readable(run_id):
         raise ConfigurationError(
             f"run {run_id} did not finish, so there is nothing to score",
             remedy=f"finish it first: corpusgate run {config}",

@@ -35,8 +35,7 @@ SERVER_SETTINGS = QUIET | {
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_READ_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "1",
-    # Nothing is deployed to this server, so what watches deployments, schedules and workers only costs time.
-    "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "false",
+    # What watches workers and events only costs time here; schedules are kept only by `corpusgate serve`.
     "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_FOREMAN_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
@@ -45,13 +44,14 @@ SERVER_SETTINGS = QUIET | {
 
 
 @contextmanager
-def private_server(home: Path) -> Iterator[str]:
+def private_server(home: Path, *, scheduling: bool = False) -> Iterator[str]:
     """Yields the URL of a Prefect API for the flows of this process.
 
     With `PREFECT_API_URL` in the environment that server is used as it is. Otherwise a server is started with
     `home` as its `PREFECT_HOME`, this process's Prefect settings point at it, and it is stopped at the end; call
     `wait_until_recorded` before that, or the last task runs may be missing from its tables. The server is also
-    gone when this process is killed, which needs the calling thread to outlive the block.
+    gone when this process is killed, which needs the calling thread to outlive the block. With `scheduling` it makes
+    the runs of schedules and serves its pages.
 
     Raises:
         RunError: the server did not answer within five minutes, or ended while starting.
@@ -60,7 +60,10 @@ def private_server(home: Path) -> Iterator[str]:
     if configured:
         yield configured
         return
-    with _running(home, ui=False) as (process, url), _environment(_client_settings(home, url)):
+    with (
+        _running(home, ui=scheduling, scheduling=scheduling) as (process, url),
+        _environment(_client_settings(home, url)),
+    ):
         # Imported here: reading settings and telemetry switches happens at import, and it takes seconds that
         # the server needs for its own start anyway.
         from prefect.context import SettingsContext
@@ -131,7 +134,7 @@ def serve_ui(home: Path) -> None:
 
 
 @contextmanager
-def _running(home: Path, *, ui: bool) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+def _running(home: Path, *, ui: bool, scheduling: bool = False) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     """A server process that was just started (not yet answering) and its API URL; stopped at the end."""
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True)
@@ -144,7 +147,7 @@ def _running(home: Path, *, ui: bool) -> Iterator[tuple["subprocess.Popen[bytes]
         server += ["--fd", str(listener.fileno()), "--log-level", "warning", "--timeout-graceful-shutdown", "3"]
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", with_parent.__file__, str(os.getpid()), *server],
-            env=_server_environment(home, url, ui=ui),
+            env=_server_environment(home, url, ui=ui, scheduling=scheduling),
             cwd=home,  # away from any prefect.toml or .env of the working directory
             stdin=subprocess.PIPE,
             stdout=log,
@@ -203,7 +206,7 @@ def _wait_until_healthy(process: "subprocess.Popen[bytes]", url: str, home: Path
     )
 
 
-def _server_environment(home: Path, url: str, *, ui: bool) -> dict[str, str]:
+def _server_environment(home: Path, url: str, *, ui: bool, scheduling: bool) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     return (
         inherited
@@ -211,6 +214,7 @@ def _server_environment(home: Path, url: str, *, ui: bool) -> dict[str, str]:
         | {
             "PREFECT_HOME": str(home),
             "PREFECT_SERVER_UI_ENABLED": str(ui).lower(),
+            "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": str(scheduling).lower(),
             "PREFECT_SERVER_UI_API_URL": url,
             # Without this Prefect copies its pages into the installed package.
             "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(home / "ui"),

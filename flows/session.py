@@ -1,14 +1,23 @@
 """The runs that this process is working on: Prefect tasks carry a run id, and find here what it stands for."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from tasks.errors import RunError
 from tasks.run.session import Session
 
 _SESSIONS: dict[str, Session] = {}
 
 
-def register(opened: Session) -> None:
-    """Makes a session known to the tasks of this process."""
-    _SESSIONS[opened.context.run_id] = opened
+@contextmanager
+def opened(session: Session) -> Iterator[None]:
+    """Makes a session known to the tasks of this process while the block runs."""
+    run_id = session.context.run_id
+    _SESSIONS[run_id] = session
+    try:
+        yield
+    finally:
+        del _SESSIONS[run_id]
 
 
 def session(run_id: str) -> Session:

@@ -31,3 +31,19 @@ FIGURES = pa.schema(
 (documents, units such as tables; the trials of a ratio of the run itself), `documents` the documents they belong to.
 A null value over `items` = 0 says that there was nothing to measure; it is neither good nor bad.
 """
+
+SWEEP_FIGURES = pa.schema(
+    [
+        pa.field("point", pa.int32(), nullable=False),
+        pa.field("setting", pa.string(), nullable=False),
+        *FIGURES,
+        pa.field("standing", pa.string()),
+        pa.field("p_value", pa.float64()),
+    ]
+)
+"""The figures of a sweep: those of `FIGURES` for each of its points, whose number and setting come first.
+
+`standing` is of headline figures: `best` where every other point is shown to be worse, `level` where the point is not
+shown to be worse than the one that leads, `worse` where it is; null where no point can be better. `p_value` is that of
+being no worse than the leader, corrected for the number of points; null of the leader and where nothing was tested.
+"""

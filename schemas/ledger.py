@@ -25,7 +25,8 @@ LEDGER = pa.schema(
 say what their files cost. What no row names does not exist.
 
 `kind` is `output` (a stage's rows) or `measures` (an evaluator's rows; `stage_key` is then the measures key).
-`reason` is the reason of a drop or the error class of a quarantine.
+`reason` is the reason of a drop or the error class of a quarantine; of an output that a forced stage made otherwise
+than before under the same key it is `output <digest>`, and the next stage goes on from a key that holds it.
 """
 
 QUARANTINE = pa.schema(

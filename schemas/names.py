@@ -35,6 +35,8 @@ class Cohort(StrEnum):
     UNCHANGED = "unchanged"
     MOVED = "moved"
     DELETED = "deleted"
+    RETAINED = "retained"
+    """Gone from a source that keeps what it lost (`on_source_removed: retain`): in live as it was."""
 
 
 class MetricStatus(StrEnum):

@@ -81,12 +81,14 @@ PARSE = pa.schema(
         pa.field("meta_language", pa.string()),
         pa.field("parts", pa.list_(DOCUMENT_PART)),
         _required("elements", pa.list_(ELEMENT)),
+        pa.field("pages_hidden", pa.list_(pa.int32())),
     ]
 )
 """`pages` is 1 for a format without pages. A document of several parts counts its pages through: a workbook has a page
 for each sheet; a message is page 1, and the pages of its attachments follow. `parts` names them, null where there are
 none. `pages_without_output` are page numbers that are not blank and gave
-no element. `meta_*` is what the file itself declares; dates are ISO 8601 as text."""
+no element, `pages_hidden` sheets and slides that the file hides, which are not read; null where there are none.
+`meta_*` is what the file itself declares; dates are ISO 8601 as text."""
 
 ELEMENT_CUT = pa.struct(
     [

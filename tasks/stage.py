@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
+from schemas.documents import LOCATIONS
 from schemas.names import StageName
 from tasks.errors import DocumentError
 from tasks.gold.labels import Labels
@@ -218,7 +219,7 @@ def _nothing_stored(file: str, schema: pa.Schema, document_ids: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An earlier run to compare with: its plan (`DOCUMENTS`) and where its rows lie (`LOCATIONS`)."""
+    """An earlier run to compare with: its plan (`DOCUMENTS`) and where its rows of the stage lie (`LOCATIONS`)."""
 
     documents: pa.Table
     locations: pa.Table
@@ -229,12 +230,12 @@ class CorpusEvidence:
     """What an evaluator of run facts reads: the whole run, streamed.
 
     `documents` has the `DOCUMENTS` schema; `locations` has, of the `LOCATIONS` schema, `document_id`, `stage`,
-    `stage_key` and `outcome` of all stages so far. `outputs(stage)` streams that
-    stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live` the
-    generation in use before this run (null where there was none). `started` is when the run's plan was made. `signed`
-    is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made what is
-    live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that the
-    locations of any of these runs name: (file, schema with the columns wanted, document ids).
+    `stage_key` and `outcome` of all stages so far; `here` are the stage's own rows of it, whole. `outputs(stage)`
+    streams that stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live`
+    the generation in use before this run (null where there was none). `started` is when the run's plan was made.
+    `signed` is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made
+    what is live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that
+    the locations of any of these runs name: (file, schema with the columns wanted, document ids).
     """
 
     documents: pa.Table
@@ -244,6 +245,7 @@ class CorpusEvidence:
     index: IndexView | None
     live: IndexView | None
     started: datetime
+    here: pa.Table = field(default_factory=LOCATIONS.empty_table)
     signed: Signed | None = None
     references: Mapping[str, Reference] = field(default_factory=dict)
     stored: Callable[[str, pa.Schema, Sequence[str]], pa.Table] = _nothing_stored
@@ -264,6 +266,9 @@ class Stage(Generic[S]):
     `evaluate` gives the rows of documents from their batch alone. `facts`, where there is one, gives the rows
     that need the whole corpus (pairs, reconciliation, freshness); they are made anew in every run. `reads_index`
     says that they search the built candidate, so the evaluator runs once that exists.
+    `gold`, where there is one, gives what the stage should have made of a batch by the labels: a row of each document
+    that has the labels it takes. `unfit_alone`, where there is one, says why this stage cannot be judged on gold
+    inputs of a document, null where it can (document, rows of the stages it reads, settings).
     """
 
     name: StageName
@@ -280,6 +285,8 @@ class Stage(Generic[S]):
     reads_index: bool = False
     facts: Callable[[CorpusEvidence, S], pa.Table] | None = None
     attachments: Callable[[Mapping[str, Any], S], Mapping[str, str]] | None = None
+    gold: Callable[[Batch, Labels, S], pa.Table] | None = None
+    unfit_alone: Callable[[Mapping[str, Any], Mapping[StageName, dict[str, Any]], S], str | None] | None = None
 
 
 DocumentRow: TypeAlias = dict[str, Any]
@@ -321,4 +328,4 @@ def select(table: pa.Table, document_ids: Sequence[str]) -> pa.Table:
         KeyError: a document has no row.
     """
     positions = {document_id: i for i, document_id in enumerate(table.column("document_id").to_pylist())}
-    return table.take([positions[document_id] for document_id in document_ids])
+    return table.take(pa.array([positions[document_id] for document_id in document_ids], pa.int64()))

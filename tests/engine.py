@@ -23,6 +23,7 @@ from tasks.run.deduplicate import decide_corpus, sign_batch
 from tasks.run.execute import run_fetch, run_stage
 from tasks.run.facts import all_locations
 from tasks.run.indexing import build_candidate, open_index
+from tasks.run.options import WHOLE, RunOptions
 from tasks.run.session import Session
 from tasks.run.upkeep import look_after
 
@@ -74,14 +75,14 @@ class EngineRun:
         return [self.live_rows[chunk_id] for chunk_id, _ in hits]
 
 
-def run_engine(configuration: Configuration | Path) -> EngineRun:
+def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE) -> EngineRun:
     """Runs a configuration from plan to report."""
     if isinstance(configuration, Path):
         configuration = load_configuration(configuration)
     lake = Lake(configuration.lake)
     lake.create()
     _wait_for_a_new_second(lake)
-    context = open_context(configuration, lake, Silent())
+    context = open_context(configuration, lake, Silent(), options=options)
     session = Session(context)
     batches = [run_fetch(context, batch) for batch in session.plan()]
     for stage in (StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE):

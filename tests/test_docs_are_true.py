@@ -119,3 +119,10 @@ def test_ci_examples_are_yaml_and_run_the_check() -> None:
         text = path.read_text(encoding="utf-8")
         assert isinstance(yaml.safe_load(text), dict)
         assert "corpusgate run corpusgate.yaml --json > verdict.json" in text
+
+
+def test_the_threat_model_names_tests_that_exist() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", _text("docs/threat-model.md"))
+    assert len(named) > 20
+    for path, name in named:
+        assert f"def {name}(" in _text(path), f"{path}::{name}"

@@ -6,8 +6,9 @@ import traceback
 import typer
 from rich.console import Console
 
-from flows.cli import administration, corpora, inspection, runs, search
+from flows.cli import administration, corpora, erasure, inspection, plan, runs, scheduled, search, sweeps
 from tasks.errors import ConfigurationError, CorpusgateError
+from tasks.report.values import plain_lines
 
 EXIT_WRONG_USAGE = 2
 EXIT_RUN_FAILED = 3
@@ -21,11 +22,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+plan.add_to(app)
 runs.add_to(app)
+sweeps.add_to(app)
+scheduled.add_to(app)
 corpora.add_to(app)
 inspection.add_to(app)
 search.add_to(app)
 administration.add_to(app)
+erasure.add_to(app)
 
 
 def main() -> None:
@@ -34,8 +39,10 @@ def main() -> None:
         app()
     except CorpusgateError as error:
         console = Console(stderr=True, soft_wrap=True, highlight=False)
-        console.print(f"corpusgate: {error}", style="red", markup=False)
-        console.print(f"  what to do: {error.remedy}", markup=False)
+        console.print(plain_lines(f"corpusgate: {error}"), style="red", markup=False)
+        console.print(plain_lines(f"  what to do: {error.remedy}"), markup=False)
+        for note in getattr(error, "__notes__", ()):
+            console.print(plain_lines(f"  {note}"), markup=False)
         sys.exit(EXIT_WRONG_USAGE if isinstance(error, ConfigurationError) else EXIT_RUN_FAILED)
     except SystemExit as leaving:  # typer's answer to Ctrl-C
         if leaving.code == EXIT_INTERRUPTED:

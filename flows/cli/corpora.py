@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tasks.errors import ConfigurationError
 from tasks.gold.importers.formats import FORMATS
+from tasks.report.values import plain_lines
 
 if TYPE_CHECKING:
     from tasks.gold.gold_set import GoldManifest
@@ -87,7 +88,7 @@ def import_labels(
     from tasks.gold.importers.registry import import_gold
 
     summary = import_gold(data_format, source, target, allow_bad_rows=allow_bad_rows)
-    Console(soft_wrap=True).print(str(summary), highlight=False, markup=False)
+    Console(soft_wrap=True).print(plain_lines(str(summary)), highlight=False, markup=False)
 
 
 @gold.command("formats")
@@ -145,4 +146,4 @@ def _say(manifest: "GoldManifest") -> None:
     for name, file in sorted(manifest.files.items()):
         lines.append(f"  {name}: {file.items}" + (f", left out: {file.bad_rows} bad rows" if file.bad_rows else ""))
     lines += [f"  left out in the import: {count} bad rows of {name}" for name, count in manifest.left_out.items()]
-    console.print("\n".join(lines), highlight=False, markup=False)
+    console.print(plain_lines("\n".join(lines)), highlight=False, markup=False)

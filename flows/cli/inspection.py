@@ -1,6 +1,5 @@
 """Commands that look at a lake and change nothing: status, report, trace, compare, sql, graph."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +10,19 @@ from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, RunArgum
 from tasks.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
 
 _WIDTH_ELSEWHERE = 120
 """Columns where output goes to a file or a pipe."""
 
-RunOption = Annotated[str, typer.Option("--run", metavar="RUN", help="A run id, the beginning of one, or `last`.")]
+RunOption = Annotated[
+    str,
+    typer.Option(
+        "--run", metavar="RUN", help="A run id, the beginning of one, or `last`: the newest that got to its gate."
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -74,13 +80,19 @@ def trace(
     ],
     run_id: RunOption = "last",
     config: ConfigOption = DEFAULT_CONFIG,
+    words: Annotated[
+        bool,
+        typer.Option("--words", help="Also the words of edits, as labelled and as found; they may be personal data."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """One document's way through the eleven stages: what became of it, its figures, and where its rows are.
+    """One document's way through the eleven stages: what became of it, its figures, faults, and where its rows are.
 
     Examples:
 
         corpusgate trace reports/q3.pdf
+
+        corpusgate trace reports/q3.pdf --words
 
         corpusgate trace doc-4f1c --run 20261130t02 --json
     """
@@ -90,7 +102,7 @@ def trace(
 
     _, lake = existing_lake(config)
     catalogue = load_catalogue()
-    found = read_trace(lake, Runs(lake).resolve(run_id), document, catalogue)
+    found = read_trace(lake, Runs(lake).resolve(run_id), document, catalogue, words=words)
     if as_json:
         _write_json(found.to_json())
     else:
@@ -200,7 +212,9 @@ def _console() -> Console:
 
 
 def _write_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+    from tasks.report.values import json_text
+
+    sys.stdout.write(json_text(value) + "\n")
 
 
 def _parameters(given: list[str]) -> dict[str, str]:
@@ -242,10 +256,18 @@ def _give_out(rows: "pa.Table", output: str) -> None:
 def _write_csv(rows: "pa.Table") -> None:
     import csv
 
+    from tasks.report.values import spreadsheet_text
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(rows.column_names)
     for row in rows.to_pylist(maps_as_pydicts="strict"):
-        writer.writerow(["" if value is None else value for value in row.values()])
+        writer.writerow([_cell(value, spreadsheet_text) for value in row.values()])
+
+
+def _cell(value: Any, text: "Callable[[str], str]") -> Any:
+    if value is None:
+        return ""
+    return value if isinstance(value, (bool, int, float)) else text(str(value))
 
 
 def _print_table(console: Console, rows: "pa.Table") -> None:

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import math
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,10 @@ ConfigArgument = Annotated[
 ConfigOption = Annotated[
     Path, typer.Option("--config", "-c", metavar="CONFIG", help="The configuration of the corpus.")
 ]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run id, the beginning of one, or `last`.")]
+RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="A run id, the beginning of one, or `last`: the newest that got to its gate."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on standard output.")]
 
 DEFAULT_CONFIG = Path("corpusgate.yaml")
@@ -30,6 +34,25 @@ def finite(value: float) -> float:
     if not math.isfinite(value):
         raise typer.BadParameter(f"{value} is no number of seconds")
     return value
+
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def duration(text: str) -> float:
+    """Seconds of a length of time as people write it.
+
+    >>> duration("5s"), duration("1.5h"), duration("90")
+    (5.0, 5400.0, 90.0)
+
+    Raises:
+        typer.BadParameter: it is none, or longer than a year.
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhd]?)", text.strip())
+    seconds = float(found[1]) * _UNITS[found[2]] if found else math.inf
+    if seconds > 366 * _UNITS["d"]:
+        raise typer.BadParameter(f"{text!r} is no length of time; write 5s, 10m, 1h or 1d")
+    return seconds
 
 
 def existing_lake(config: Path) -> tuple[Configuration, Lake]:

@@ -1,6 +1,5 @@
 """Commands that run the pipeline or parts of it: run, demo, evaluate, gate, rollback."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -18,7 +17,9 @@ from flows.cli.options import (
     existing_lake,
     finite,
 )
+from flows.cli.plan import ForceOption, LimitOption, MassDeleteOption, OnlyOption, run_options
 from schemas.names import StageName
+from tasks.run.options import WHOLE, RunOptions
 
 FailOn = Literal["fail", "warn"]
 FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="From which verdict on the exit code is 1.")]
@@ -41,6 +42,10 @@ def run(
         float,
         typer.Option(min=0, max=31_536_000, callback=finite, help="Seconds to wait for another run on the same lake."),
     ] = 0.0,
+    only: OnlyOption = None,
+    limit: LimitOption = None,
+    force_stage: ForceOption = None,
+    allow_mass_delete: MassDeleteOption = False,
 ) -> None:
     """Takes the corpus through all eleven stages, measures each, judges the new index and promotes it.
 
@@ -52,8 +57,11 @@ def run(
         corpusgate run corpusgate.yaml
 
         corpusgate run corpusgate.yaml --json --fail-on warn > verdict.json
+
+        corpusgate run --only handbook:policies/** --force-stage parse
     """
-    raise typer.Exit(run_and_report(config, as_json=as_json, fail_on=fail_on, wait=wait))
+    options = run_options(only, limit, force_stage, allow_mass_delete)
+    raise typer.Exit(run_and_report(config, as_json=as_json, fail_on=fail_on, wait=wait, options=options))
 
 
 def demo(
@@ -96,17 +104,24 @@ def _demo(folder: Path, *, regress: bool) -> Path:
         ) from error
 
 
-def run_and_report(config: Path, *, as_json: bool, fail_on: FailOn, wait: float, quiet: bool = False) -> int:
+def run_and_report(
+    config: Path, *, as_json: bool, fail_on: FailOn, wait: float, quiet: bool = False, options: RunOptions = WHOLE
+) -> int:
     """Runs a configuration, shows progress and the verdict, and gives the exit code."""
     from flows.cli.progress import shown_progress
     from flows.launch import launch
     from tasks.report.terminal import print_verdict
+    from tasks.report.values import json_text
 
     console = Console(stderr=True)
     with shown_progress(console) as progress:
-        finished = launch(config, progress=progress, wait=wait, fail_on=fail_on)
+        finished = launch(config, progress=progress, wait=wait, fail_on=fail_on, options=options)
+    for line in finished.changed_outputs:
+        console.print(f"corpusgate: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+    if finished.notified is not None:
+        console.print(finished.notified.sentence, style=None if finished.notified.delivered else "yellow", markup=False)
     if as_json:
-        sys.stdout.write(json.dumps(finished.verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(finished.verdict.to_json()) + "\n")
     elif not quiet:
         print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion, _found_by(config))
     return finished.verdict.exit_code(fail_on)
@@ -121,23 +136,56 @@ def evaluate(
     stage: Annotated[
         list[StageName] | None, typer.Option("--stage", help="Only this stage; may be given several times.")
     ] = None,
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone", help="Run and score labelled stages on gold inputs instead, and show own faults and inherited."
+        ),
+    ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Scores the stages of a finished run again, from the lake alone; no stage runs and no source is read.
+
+    With --alone each stage that has labels runs again on the labelled documents, given what the labels say that the
+    stage before should have made; the result stands beside the figures of the run, which stay as they are.
 
     Examples:
 
         corpusgate evaluate last --stage parse
 
         corpusgate evaluate 20261130t02
+
+        corpusgate evaluate last --alone
     """
     from flows.reopen import reopen
 
     console = Console(soft_wrap=True)
+    if alone:
+        _score_alone(config, run_id, stage, console)
+        return
     with reopen(config, run_id) as session:
         for name in stage or list(StageName):
             rows = session.rescore(name)
             console.print(f"{name}: {rows.rows} rows, digest {rows.digest}", highlight=False)
+
+
+def _score_alone(config: Path, run_id: str, stage: list[StageName] | None, console: Console) -> None:
+    from flows.reopen import reopen
+    from tasks.errors import ConfigurationError
+    from tasks.report.alone import print_alone, read_alone
+    from tasks.report.queries import connect
+
+    if stage:
+        raise ConfigurationError(
+            "--stage does not go with --alone: what a stage is given alone is made stage by stage",
+            remedy="leave --stage away, and ask for one stage afterwards: corpusgate sql alone -p stage=pii",
+        )
+    with reopen(config, run_id) as session:
+        session.score_alone()
+        session.report()
+        lake, run = session.context.lake, session.context.run_id
+        with connect(lake, run, session.catalogue, figures=False) as connection:
+            print_alone(console, read_alone(lake, run, session.catalogue, connection))
 
 
 def gate(
@@ -156,11 +204,12 @@ def gate(
     """
     from flows.reopen import reopen
     from tasks.report.terminal import print_verdict
+    from tasks.report.values import json_text
 
     with reopen(config, run_id) as session:
         verdict = session.rejudge()
         if as_json:
-            sys.stdout.write(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False) + "\n")
+            sys.stdout.write(json_text(verdict.to_json()) + "\n")
         else:
             print_verdict(
                 Console(soft_wrap=True),

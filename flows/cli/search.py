@@ -1,6 +1,5 @@
 """The command that searches the live index."""
 
-import json
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -60,6 +59,7 @@ def search(
 
         corpusgate search "QX-5518" --by keyword --tenant acme --group staff --k 3 --json
     """
+    from tasks.report.values import json_text
     from tasks.run.search import SearchBy, search_live
     from tasks.stage import SearchFilter
 
@@ -79,19 +79,21 @@ def search(
     configuration, lake = existing_lake(config)
     hits = search_live(configuration, lake, query, k=k, by=SearchBy(by), exact=exact, where=where)
     if as_json:
-        sys.stdout.write(json.dumps([hit.to_json() for hit in hits], indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text([hit.to_json() for hit in hits]) + "\n")
     else:
         _print(Console(soft_wrap=True, highlight=False), hits)
 
 
 def _print(console: Console, hits: "list[Hit]") -> None:
+    from tasks.report.values import plain_text
+
     for hit in hits:
         pages = "" if hit.page_first is None else f", p. {hit.page_first}"
         if hit.page_last != hit.page_first:
             pages += f"-{hit.page_last}"
-        above = " > ".join(hit.section_path)
-        console.print(f"{hit.rank:>3}  {hit.score:.3f}  {hit.uri}{pages}  {above}".rstrip(), markup=False)
-        text = " ".join(hit.text.split())
+        above = plain_text(" > ".join(hit.section_path))
+        console.print(f"{hit.rank:>3}  {hit.score:.3f}  {plain_text(hit.uri)}{pages}  {above}".rstrip(), markup=False)
+        text = plain_text(hit.text.strip())
         console.print(f"            {hit.document_id}", style="dim", markup=False)
         console.print(f"            {text[:_SNIPPET]}{'…' if len(text) > _SNIPPET else ''}", style="dim", markup=False)
     if not hits:

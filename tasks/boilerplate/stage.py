@@ -11,6 +11,7 @@ from schemas.names import StageName
 from schemas.stages import BOILERPLATE
 from tasks.boilerplate.cuts import without
 from tasks.boilerplate.evaluator import evaluate
+from tasks.boilerplate.gold import gold_rows, unfit_alone
 from tasks.boilerplate.line_numbers import LINE_NUMBER, line_number_cuts
 from tasks.boilerplate.running import running_reasons
 from tasks.boilerplate.settings import BoilerplateSettings, Extractor
@@ -124,4 +125,6 @@ STAGE = Stage(
     scorer_version=1,
     evaluate=evaluate,
     labels=("content", "structure"),
+    gold=gold_rows,
+    unfit_alone=unfit_alone,
 )

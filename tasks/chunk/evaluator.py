@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.names import MetricStatus, StageName, TextSource
+from tasks.chunk.boundaries import boundary_rows
+from tasks.chunk.coherence import Place, coherence_rows, sentences_at_boundaries
 from tasks.chunk.cuts import HEADLINE, structure_cuts
 from tasks.chunk.evidence import evidence_fit
 from tasks.chunk.settings import ChunkSettings
@@ -35,6 +37,7 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
     rows = MetricRows(StageName.CHUNK)
     jobs: list[Job] = []
     chunks: dict[str, int] = {}
+    places: dict[str, list[Place]] = {}
     parsing = evidence.settings.get(StageName.PARSE)
     containers = (parsing.containers if parsing is not None else DEFAULT_LIMITS).model_dump()
     for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
@@ -53,7 +56,14 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
             rows.ratio(_UNCHECKED, document_id, 0, 0)
         _structure(rows, document_id, tables, made, headings)
         _sizes(rows, document_id, tables[StageName.PARSE]["pages"], made["chunks"], settings)
-        _evidence(rows, document_id, tables[StageName.NORMALIZE]["text"], made["chunks"], evidence.labels)
+        clean = tables[StageName.NORMALIZE]["text"]
+        _evidence(rows, document_id, clean, made["chunks"], evidence.labels)
+        boundary_rows(rows, document_id, clean, made["chunks"], evidence.labels)
+        if settings.coherence_places:
+            starts = [span["start"] for span in tables[StageName.NORMALIZE]["elements"]]
+            places[document_id] = sentences_at_boundaries(clean, starts, made["chunks"], settings.coherence_places)
+    if places:
+        coherence_rows(rows, places)
     for result in Cage.shared(settings.limits).run(jobs) if jobs else ():
         _attribution(rows, result, chunks[result.key])
     return rows.table()

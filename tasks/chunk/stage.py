@@ -14,6 +14,7 @@ from tasks.chunk.ranges import Range
 from tasks.chunk.settings import ChunkSettings
 from tasks.chunk.strategies import common_headings, groups
 from tasks.chunk.structure import Piece, SectionIds, kept_pieces
+from tasks.documents.gold_elements import lacks_structure
 from tasks.documents.offsets import RedactionMap
 from tasks.documents.titles import choose_title
 from tasks.embedding.models import embedding_model
@@ -133,6 +134,13 @@ def fingerprint(settings: ChunkSettings) -> Mapping[str, str]:
     return {**counter.fingerprint, "semantic": f"{model.name}@{model.version}"}
 
 
+def unfit_alone(
+    document: Mapping[str, Any], rows: Mapping[StageName, dict[str, Any]], settings: ChunkSettings
+) -> str | None:
+    """Headings are what this stage goes by."""
+    return lacks_structure(rows[StageName.PARSE])
+
+
 STAGE = Stage(
     name=StageName.CHUNK,
     version=2,
@@ -141,7 +149,8 @@ STAGE = Stage(
     settings=ChunkSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=7,
+    scorer_version=8,
     evaluate=evaluate,
-    labels=("questions",),
+    labels=("questions", "boundaries"),
+    unfit_alone=unfit_alone,
 )

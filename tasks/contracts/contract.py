@@ -11,9 +11,9 @@ import pyarrow as pa
 import yaml
 
 from schemas.documents import DOCUMENTS, LOCATIONS, TIMESTAMP
-from schemas.figures import FIGURES
+from schemas.figures import FIGURES, SWEEP_FIGURES
 from schemas.ledger import LEDGER, QUARANTINE
-from schemas.measures import MEASURES
+from schemas.measures import ALONE_INPUTS, MEASURES
 from schemas.stages import INDEX_ROWS, SIGNATURE, STAGE_OUTPUTS
 from tasks.gold.table import LABELS
 
@@ -24,7 +24,9 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
         "ledger": LEDGER,
         "quarantine": QUARANTINE,
         "measures": MEASURES,
+        "alone_inputs": ALONE_INPUTS,
         "figures": FIGURES,
+        "sweep_figures": SWEEP_FIGURES,
         "labels": LABELS,
         "signature": SIGNATURE,
         "index_rows": INDEX_ROWS,

@@ -1,6 +1,6 @@
 """What the dedup stage is measured by. Every figure needs the whole run, so all are run facts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from schemas.measures import MEASURES
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.dedup.settings import DedupSettings
 from tasks.gold.kinds import PairsLabel
+from tasks.gold.labels import Labels
 from tasks.gold.naming import NamedDocuments
 from tasks.metrics.pairs import PairCounts, adjusted_rand, bcubed, pair
 from tasks.metrics.rows import MetricRows
@@ -32,7 +33,8 @@ def facts(evidence: CorpusEvidence, settings: DedupSettings) -> pa.Table:
         rows.ratio("duplicate_rate", document_id, row["decision"] == "dropped", 1)
         if settings.on_containment != "keep":
             rows.ratio("contained_rate", document_id, row["contained_in"] is not None, 1)
-    _pairs(rows, evidence, {document_id: row["cluster_id"] for document_id, row in decisions.items()})
+    clusters = {document_id: row["cluster_id"] for document_id, row in decisions.items()}
+    pair_rows(rows, evidence.documents, evidence.labels, clusters, _failed(evidence.locations))
     if evidence.signed is not None:
         _stability(rows, evidence.signed, decisions, settings)
     elif decisions:
@@ -49,25 +51,28 @@ class _LabelledPair:
     stale: bool
 
 
-def _pairs(rows: MetricRows, evidence: CorpusEvidence, clusters: dict[str, str]) -> None:
+def pair_rows(
+    rows: MetricRows, documents: pa.Table, labels: Labels, clusters: Mapping[str, str], failed: Set[str]
+) -> None:
     """Figures of labelled pairs: one row per pair and metric, whose sums give the headline.
 
+    `documents` are those of the run, `clusters` the kept document of each one that was decided on, `failed` those of
+    which this stage made nothing.
     A pair of which a document failed in this stage was not merged: missing, and scored as that. One that did not come
     to the stage is lost upstream. Where the labels of two documents are complete, a merge of the two that they do not
     speak of is a false one; a dropped document is held against the one kept for it only.
     """
-    documents = evidence.documents.select(["document_id", "tenant", "groups"]).to_pylist()
-    scopes = {d["document_id"]: (d["tenant"], tuple(sorted(set(d["groups"])))) for d in documents}
-    failed = _failed(evidence.locations)
-    named = _Names(evidence.documents)
+    who = documents.select(["document_id", "tenant", "groups"]).to_pylist()
+    scopes = {d["document_id"]: (d["tenant"], tuple(sorted(set(d["groups"])))) for d in who}
+    named = _Names(documents)
     judged: dict[tuple[str, str], bool] = {}
     complete: set[str] = set()
     counted: set[tuple[str, str]] = set()
     for document_id in sorted(scopes):
-        if evidence.labels.is_stale(document_id, "pairs"):
+        if labels.is_stale(document_id, "pairs"):
             _without(rows, document_id, None, MetricStatus.STALE_LABEL)
             continue
-        label = evidence.labels.of(document_id, PairsLabel, "pairs")
+        label = labels.of(document_id, PairsLabel, "pairs")
         if label is not None and label.complete:
             complete.add(document_id)
         for labelled in named.resolved(document_id, label) if label is not None else ():
@@ -100,7 +105,7 @@ def _merged_beside_the_labels(
     complete: set[str],
     judged: dict[tuple[str, str], bool],
     counted: set[tuple[str, str]],
-    clusters: dict[str, str],
+    clusters: Mapping[str, str],
 ) -> list[tuple[str, str]]:
     same = [two for two, duplicate in judged.items() if duplicate]
     labelled = _components({document_id for two in same for document_id in two}, same)
@@ -164,7 +169,7 @@ def _pair_rows(
         rows.ratio(metric, labelled.document_id, numerator, denominator, unit_id=labelled.unit_id, status=status)
 
 
-def _cluster_rows(rows: MetricRows, judged: dict[tuple[str, str], bool], clusters: dict[str, str]) -> None:
+def _cluster_rows(rows: MetricRows, judged: dict[tuple[str, str], bool], clusters: Mapping[str, str]) -> None:
     """Clusters follow from the labelled duplicates by transitivity; documents not so joined count as different."""
     labelled = _components({d for two in judged for d in two}, (two for two, same in judged.items() if same))
     if any(labelled[a] == labelled[b] for (a, b), same in judged.items() if not same):

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tasks.demo import blocks
 from tasks.demo.authored import Source
 from tasks.demo.blocks import INVISIBLE, Block
 from tasks.gold.kinds import (
     BlockLabel,
+    BoundariesLabel,
+    BoundaryLabel,
     ContentLabel,
     EntitiesLabel,
     EntityLabel,
@@ -67,6 +70,7 @@ def labels_of(source: Source, rendered: Rendered) -> dict[str, Label]:
         "pii": lambda: _pii(rendered),
         "entities": lambda: _entities(source, rendered),
         "page_assertions": lambda: _assertions(source),
+        "boundaries": lambda: _boundaries(rendered),
     }
     found: dict[str, Label] = {kind: made[kind]() for kind in source.labels}
     if source.questions:
@@ -101,6 +105,21 @@ def _content(source: Source, rendered: Rendered) -> ContentLabel:
         # Short furniture ("Archive") may stand in a main text by chance.
         must_drop=tuple(dict.fromkeys(text for text in aside if len(text) >= 20)),
     )
+
+
+def _boundaries(rendered: Rendered) -> BoundariesLabel:
+    """A cut is sensible before a heading or a further paragraph, and harmful after the first words of a paragraph."""
+    main = [(p.block.kind, " ".join(visible(p.block.text).split())) for p in rendered.placed if p.main]
+    places = [
+        BoundaryLabel(before=" ".join(text.split()[-6:]), after=" ".join(after.split()[:6]), sensible=True)
+        for (kind, text), (following, after) in pairwise(main)
+        if kind in ("paragraph", "list_item") and following in ("heading", "paragraph")
+    ]
+    for kind, text in main:
+        words = text.split()
+        if kind == "paragraph" and len(words) > 10:
+            places.append(BoundaryLabel(before=" ".join(words[:5]), after=" ".join(words[5:10]), sensible=False))
+    return BoundariesLabel(boundaries=tuple(places))
 
 
 def _questions(source: Source, rendered: Rendered) -> QuestionsLabel:

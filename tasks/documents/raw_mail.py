@@ -40,6 +40,10 @@ class _Part:
             self.headers.get("content-type", ""), "name"
         )
 
+    @property
+    def charset(self) -> str | None:
+        return _parameter(self.headers.get("content-type", ""), "charset")
+
     def content(self) -> bytes:
         """The body, decoded."""
         encoding = self.headers.get("content-transfer-encoding", "").strip().lower()
@@ -92,7 +96,7 @@ class _Reading:
             self.message(attached or _split(data), name, depth)
             return
         try:
-            raw = read_raw(data, media_type, containers=self._limits) if media_type != EMAIL else None
+            raw = read_raw(data, media_type, leaf.charset, self._limits) if media_type != EMAIL else None
         except UnreadableError:
             raw = RawText("", ("",))
         first = len(self.pages) + 1
@@ -157,10 +161,9 @@ def _bytes_text(data: bytes) -> str:
 
 
 def _text(leaf: _Part) -> str:
-    charset = _parameter(leaf.headers.get("content-type", ""), "charset")
     if leaf.kind == "text/html":
-        return "\n".join(read_html(decode(leaf.content(), charset, html=True)).pages)
-    return decode(leaf.content(), charset)
+        return "\n".join(read_html(decode(leaf.content(), leaf.charset, html=True)).pages)
+    return decode(leaf.content(), leaf.charset)
 
 
 def _decoded(value: str) -> str:

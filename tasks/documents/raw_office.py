@@ -16,19 +16,26 @@ from tasks.errors import DocumentError
 
 _WORD_PARTS = re.compile(r"word/(?:document\d*|footnotes|endnotes|header\d*|footer\d*|charts/[^/]+)\.xml")
 _SPACES = frozenset({"tab", "br", "cr", "s", "line-break"})
+_REMOVED = frozenset({"del", "moveFrom"})
+_REMOVED_ODT = frozenset({"tracked-changes"})
 _LINE_ENDS = frozenset({"p", "h", "tc", "table-cell", "pt", "si"})
 _FOLLOWED = ("drawing", "chart", "notesSlide", "diagramData")
 """Relationships of a slide or a sheet to parts whose text it shows."""
 
 
 def read_docx(data: bytes, limits: ContainerLimits) -> RawText:
-    """All text of a Word file as one page. Its numbers of headings and lists are not in the file: Word counts them."""
+    """All text of a Word file as one page, less what tracked changes took away.
+
+    Its numbers of headings and lists are not in the file: Word counts them.
+    """
     with _archive(data, limits) as archive:
         names = sorted(filter(_WORD_PARTS.fullmatch, archive.namelist()), key=lambda name: "document" not in name)
         roots = [_part(archive, name) for name in names]
     if not names or roots[0] is None:
         raise UnreadableError("word/document.xml is missing or not well-formed")
-    return RawText.of_page("\n".join(line for root in roots for line in text_lines(root)), computed_numbers=True)
+    return RawText.of_page(
+        "\n".join(line for root in roots for line in text_lines(_without(root, _REMOVED))), computed_numbers=True
+    )
 
 
 def read_pptx(data: bytes, limits: ContainerLimits) -> RawText:
@@ -59,7 +66,7 @@ def read_odt(data: bytes, limits: ContainerLimits) -> RawText:
         root = _part(archive, "content.xml")
     if root is None:
         raise UnreadableError("content.xml is missing or not well-formed")
-    return RawText.of_page("\n".join(text_lines(root, all_text=True)), computed_numbers=True)
+    return RawText.of_page("\n".join(text_lines(_without(root, _REMOVED_ODT), all_text=True)), computed_numbers=True)
 
 
 def read_epub(data: bytes, limits: ContainerLimits) -> RawText:
@@ -91,6 +98,20 @@ def _chapter(archive: zipfile.ZipFile, name: str) -> str:
 
 def _named(root: Any, name: str) -> Iterator[Any]:
     return (node for node in root.iter() if local_name(node) == name)
+
+
+def _without(root: Any, names: frozenset[str]) -> Any:
+    """A part without the elements of these names; what follows them stays."""
+    for node in [] if root is None else [node for node in root.iter() if local_name(node) in names]:
+        parent = node.getparent()
+        if parent is not None:
+            before = node.getprevious()
+            if node.tail and before is not None:
+                before.tail = (before.tail or "") + node.tail
+            elif node.tail:
+                parent.text = (parent.text or "") + node.tail
+            parent.remove(node)
+    return root
 
 
 def text_lines(root: Any, *, all_text: bool = False) -> Iterator[str]:

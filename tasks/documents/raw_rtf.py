@@ -18,7 +18,7 @@ _FONT = re.compile(rb"\\f(\d+)[^;{}]*?\\fcharset(\d+)")
 
 
 def rtf_text(data: bytes) -> str:
-    """The text of the document, its headers and notes included; a damaged file is read as far as it goes."""
+    """The text with its headers and notes, less what is hidden or deleted; a damaged file as far as it goes."""
     return _Reader(data).text()
 
 
@@ -33,11 +33,14 @@ class _Reader:
         self._silent, self._fallback, self._font = False, 1, -1
         self._to_skip = 0
         self._bytes = b""
+        self._hidden = self._deleted = False
         self._parts: list[str] = []
+        self._notes: list[str] = []
+        """Below the text, so that a sentence with a note in it stays whole."""
 
     def text(self) -> str:
         """Reads it all."""
-        stack: list[tuple[bool, int, int]] = []
+        stack: list[tuple[bool, int, int, bool, bool, list[str]]] = []
         optional = False
         position = 0
         while match := _TOKEN.match(self._data, position):
@@ -49,42 +52,57 @@ class _Reader:
                 continue
             self._flush()
             if brace == b"{":
-                stack.append((self._silent, self._fallback, self._font))
+                stack.append((self._silent, self._fallback, self._font, self._hidden, self._deleted, self._parts))
             elif brace and stack:
-                self._silent, self._fallback, self._font = stack.pop()
+                self._silent, self._fallback, self._font, self._hidden, self._deleted, self._parts = stack.pop()
             elif word:
                 if word == b"bin":
                     position += max(0, int(argument or 0))
                 self._word(word, int(argument) if argument else None, optional)
-            elif symbol and not self._silent:
+            elif symbol and self._is_shown:
                 self._parts.append({b"~": " ", b"_": "-", b"\n": "\n", b"\r": "\n"}.get(symbol, ""))
                 if symbol in (b"\\", b"{", b"}"):
                     self._parts.append(symbol.decode())
             if not (match.group().isspace()):
                 optional = symbol == b"*"
         self._flush()
-        return "".join(self._parts)
+        # What a damaged file left open goes where it began.
+        text = stack[0][-1] if stack else self._parts
+        return "".join([*text, *self._notes])
+
+    @property
+    def _is_shown(self) -> bool:
+        return not (self._silent or self._hidden or self._deleted)
 
     def _word(self, word: bytes, argument: int | None, optional: bool) -> None:
         self._to_skip = 0
         if word in _SILENT or (optional and word not in _SHOWN):
             self._silent = True
+        elif word == b"footnote":
+            self._parts = self._notes
+            self._notes.append("\n")
+        elif word == b"v":
+            self._hidden = argument != 0
+        elif word == b"deleted":
+            self._deleted = argument != 0
+        elif word == b"plain":
+            self._hidden = self._deleted = False
         elif word == b"uc":
             self._fallback = max(0, argument or 0)
         elif word == b"f" and argument is not None:
             self._font = argument
         elif word == b"u" and argument is not None:
             code = argument + 0x10000 if argument < 0 else argument
-            if not self._silent and code <= 0x10FFFF:
+            if self._is_shown and code <= 0x10FFFF:
                 self._parts.append(chr(code))
             self._to_skip = self._fallback
-        elif not self._silent:
+        elif self._is_shown:
             self._parts.append(_BREAKS.get(word, ""))
 
     def _byte(self, byte: bytes) -> None:
         if self._to_skip:
             self._to_skip -= 1
-        elif not self._silent:
+        elif self._is_shown:
             self._bytes += byte
 
     def _flush(self) -> None:

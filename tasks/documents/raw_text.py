@@ -16,6 +16,7 @@ from html import unescape
 from itertools import accumulate
 
 from tasks.documents.archives import DEFAULT_LIMITS, ContainerLimits
+from tasks.documents.gold_elements import GOLD_PARSER
 from tasks.documents.sniff import DOCX, EMAIL, EPUB, ODT, PPTX, RTF, XLSX
 
 _INLINE = frozenset(
@@ -70,8 +71,9 @@ _MARKDOWN_LINK = re.compile(r"(!?\[[^\]\n]*\])\([^)\n]*\)")
 _HTML_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
 
 
-PARSERS_READ_BY = frozenset(("pypdfium2",))
-"""Parsers that are the second reader themselves: what they say of places cannot be checked by it."""
+PARSERS_READ_BY = frozenset(("pypdfium2", GOLD_PARSER))
+"""Parsers that are the second reader themselves, and labels: what they say of places cannot be, or is not, checked by
+it."""
 
 
 class UnreadableError(Exception):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from schemas.names import MetricStatus, Outcome, StageName
+from schemas.names import MetricStatus, Outcome
 from schemas.stages import EMBED
 from tasks.embed.settings import EmbedSettings
 from tasks.metrics.mmd import mmd
@@ -72,7 +72,7 @@ def vector_drift(rows: MetricRows, evidence: CorpusEvidence, settings: EmbedSett
     """
     if "live" not in evidence.references:
         _refuse(rows, METRICS, None, "live", "there is no live run to compare with")
-    run = _embedded(evidence.documents, evidence.locations)
+    run = _embedded(evidence.documents, evidence.here)
     for name, reference in evidence.references.items():
         _compare(rows, evidence, settings, name, run, _embedded(reference.documents, reference.locations))
 
@@ -174,11 +174,7 @@ def _refuse(rows: MetricRows, metrics: Iterable[str], slice_of: tuple[str, str] 
 
 def _embedded(documents: pa.Table, locations: pa.Table) -> dict[str, _Document]:
     """The documents that came out of embed, by id."""
-    here = locations.filter(
-        (pc.field("stage") == StageName.EMBED.value)
-        & (pc.field("outcome") == Outcome.OK.value)
-        & pc.field("file").is_valid()
-    )
+    here = locations.filter((pc.field("outcome") == Outcome.OK.value) & pc.field("file").is_valid())
     files = dict(zip(here.column("document_id").to_pylist(), here.column("file").to_pylist(), strict=True))
     columns = [documents.column(name).to_pylist() for name in ("document_id", "doc_class", "content_sha")]
     return {

@@ -6,7 +6,7 @@ vectors that were asked for longest ago go first. A key is a digest, so the stor
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
@@ -91,6 +91,43 @@ class VectorCache:
         return _Transaction(self._path)
 
 
+def keep_vectors(folder: Path, kept: Collection[bytes]) -> int:
+    """Deletes from the store in a folder every vector that is not among these (`vector_digest`), whatever its model,
+    so that no byte of them stays in the file. Returns how many went.
+
+    Raises:
+        RunError: the store cannot be written.
+    """
+    path = folder / "vectors.sqlite"
+    if not path.exists():
+        return 0
+    with _Transaction(path) as store:
+        gone = [
+            (key,) for key, vector in store.execute("SELECT key, vector FROM vectors") if _digest(vector) not in kept
+        ]
+        store.executemany("DELETE FROM vectors WHERE key = ?", gone)
+    try:
+        # Deleted rows lie in the file, and in the log beside it, until both are written anew.
+        store = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
+        try:
+            store.execute("VACUUM")
+            store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            store.close()
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error
+    return len(gone)
+
+
+def vector_digest(vector: NDArray[np.float32]) -> bytes:
+    """What tells a vector from others."""
+    return _digest(vector.astype(np.float32).tobytes())
+
+
+def _digest(vector: bytes) -> bytes:
+    return sha256(vector).digest()
+
+
 def _bytes_used(store: sqlite3.Connection) -> int:
     pages, free, size = (
         store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
@@ -116,7 +153,7 @@ class _Transaction:
         except (sqlite3.Error, OSError) as error:
             if self._store is not None:
                 self._store.close()
-            raise self._unusable(error) from error
+            raise _unusable(self._path, error) from error
         return self._store
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -124,14 +161,15 @@ class _Transaction:
         try:
             self._store.execute("COMMIT" if error is None else "ROLLBACK")
         except sqlite3.Error as failure:
-            raise self._unusable(failure) from failure
+            raise _unusable(self._path, failure) from failure
         finally:
             self._store.close()
         if isinstance(error, sqlite3.Error):
-            raise self._unusable(error) from error
+            raise _unusable(self._path, error) from error
 
-    def _unusable(self, error: BaseException) -> RunError:
-        return RunError(
-            f"the store of vectors {self._path} cannot be used: {error}",
-            remedy="free disk space, or delete this file: the vectors in it are made again",
-        )
+
+def _unusable(path: Path, error: BaseException) -> RunError:
+    return RunError(
+        f"the store of vectors {path} cannot be used: {error}",
+        remedy="free disk space, or delete this file: the vectors in it are made again",
+    )

@@ -22,6 +22,7 @@ from tasks.embedding.model import Embedded
 from tasks.embedding.settings import EndpointSettings
 from tasks.embedding.tokenizers import DEFAULT_TOKENIZER, tokenizer
 from tasks.errors import ConfigurationError, RunError
+from tasks.http_logging import tell_no_requests
 
 _BUSY = frozenset({408, 409, 425, 429})
 _NOT_ALLOWED = frozenset({401, 402, 403, 404, 405, 407})
@@ -233,6 +234,7 @@ class EndpointModel:
         if self._client is None:
             import httpx
 
+            tell_no_requests()
             self._client = httpx.Client(timeout=self._settings.timeout_seconds)
         return self._client
 

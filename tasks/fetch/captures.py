@@ -20,7 +20,7 @@ def list_captures(source: WarcSource, settings: FetchSettings, skips: Skips) -> 
     """
     newest: dict[str, Listed] = {}
     now = datetime.now(UTC)
-    for found, path in containers(source):
+    for found, path in containers(source, skips):
         arguments = [str(path), {"max_ratio": settings.max_archive_ratio, "max_bytes": settings.max_bytes}]
         for row in scan("tasks.fetch.warcs:scan", arguments, source.name, found.uri, settings):
             uri = None if row["skipped"] else canonical_url(row["url"])

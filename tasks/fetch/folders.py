@@ -10,10 +10,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tasks.documents.sniff import declared_type
-from tasks.fetch.listed import Listed, cannot_list
+from tasks.fetch.listed import Listed, Skips, cannot_list
 from tasks.fetch.local import portable_name
 from tasks.fetch.sources import FolderSource
 
+_LINK = "symbolic link"
+_LEADS_BACK = "symbolic link to a folder that it lies in"
+_LEADS_OUT = "symbolic link that leads out of the source's folder"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -42,10 +45,10 @@ def takes_in(source: FolderSource, folder: Path) -> bool:
     return not any(patterns.excluded(here) or not patterns.may_hold(here) for here in above)
 
 
-def list_files(source: FolderSource) -> Iterator[Listed]:
-    """Each file of the source as a document, hashed."""
+def list_files(source: FolderSource, skips: Skips) -> Iterator[Listed]:
+    """Each file of the source as a document, hashed. Symbolic links that are passed over are counted in `skips`."""
     root = source.root.expanduser().resolve()
-    for found in find_files(source):
+    for found in find_files(source, skips):
         yield _list_file(source.name, root, found)
 
 
@@ -65,20 +68,33 @@ def existing_root(source: FolderSource) -> Path:
     return root
 
 
-def find_files(source: FolderSource) -> Iterator[Found]:
+def find_files(source: FolderSource, skips: Skips) -> Iterator[Found]:
     """The files that a source takes in, by name; also links that lead out of it, and things that are no files.
+
+    Links that are not followed are counted in `skips`, as far as a pattern takes in their names.
 
     Raises:
         ConfigurationError: the root or a folder in it cannot be read.
     """
     root = existing_root(source)
     patterns = Patterns(source.include, source.exclude)
-    yield from _walk(source, patterns, root, root, (), frozenset({root}))
+    yield from _walk(_Listing(source, patterns, root, skips), root, (), frozenset({root}))
 
 
-def _walk(
-    source: FolderSource, patterns: "Patterns", root: Path, folder: Path, parts: tuple[str, ...], above: frozenset[Path]
-) -> Iterator[Found]:
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    source: FolderSource
+    patterns: "Patterns"
+    root: Path
+    skips: Skips
+
+    def pass_over(self, target: Path, reason: str) -> None:
+        leads_out = not target.is_relative_to(self.root)
+        self.skips.add(self.source.name, _LEADS_OUT if leads_out else reason)
+
+
+def _walk(listing: _Listing, folder: Path, parts: tuple[str, ...], above: frozenset[Path]) -> Iterator[Found]:
+    source, patterns = listing.source, listing.patterns
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -90,21 +106,31 @@ def _walk(
         ) from error
     for entry in entries:
         here = (*parts, entry.name)
-        if patterns.excluded(here) or (entry.is_symlink() and not source.follow_symlinks):
+        if patterns.excluded(here):
             continue
         path = Path(entry.path)
-        target = path.resolve() if entry.is_symlink() else path
-        if target.is_dir() and target.is_relative_to(root):
-            if target not in above and patterns.may_hold(here):
-                yield from _walk(source, patterns, root, target, here, above | {target})
+        # Not `resolve`, which raises where a link leads to itself.
+        target = Path(os.path.realpath(path)) if entry.is_symlink() else path
+        if target.is_dir() and target.is_relative_to(listing.root):
+            if not patterns.may_hold(here):
+                continue
+            if entry.is_symlink() and not source.follow_symlinks:
+                listing.pass_over(target, _LINK)
+            elif target in above:
+                listing.pass_over(target, _LEADS_BACK)
+            else:
+                yield from _walk(listing, target, here, above | {target})
         elif patterns.included(here) or (target.is_dir() and patterns.may_hold(here)):
-            yield Found(here, path, target)
+            if entry.is_symlink() and not source.follow_symlinks:
+                listing.pass_over(target, _LINK)
+            else:
+                yield Found(here, path, target)
 
 
 def not_a_file(found: Found, root: Path) -> str | None:
     """Why this is no file of the source's folder; null where it is one."""
     if not found.target.is_relative_to(root):
-        return "symbolic link that leads out of the source's folder"
+        return _LEADS_OUT
     try:
         return None if stat.S_ISREG(found.target.stat().st_mode) else "not a regular file"
     except OSError as error:

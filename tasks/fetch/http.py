@@ -18,6 +18,7 @@ from tasks.fetch.connections import CheckedTransport, Deadline
 from tasks.fetch.local import too_large
 from tasks.fetch.manners import PACE, ROBOTS, disallowed
 from tasks.fetch.settings import FetchSettings
+from tasks.http_logging import tell_no_requests
 
 _RETRIED = frozenset({408, 425, 429})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -44,6 +45,7 @@ class HttpFetcher:
     def __init__(self, settings: FetchSettings) -> None:
         self._settings = settings
         self._deadline = Deadline()
+        tell_no_requests()
         self._client = httpx.Client(
             transport=CheckedTransport(settings, self._deadline),
             timeout=httpx.Timeout(settings.read_seconds, connect=settings.connect_seconds),
@@ -75,8 +77,8 @@ class HttpFetcher:
 
         Raises:
             DocumentError: `not_found`, `gone`, `http_client_error`, `too_large`, `too_many_redirects`,
-                `address_refused`, `bad_redirect`, `robots_disallowed`; transient: `http_server_error`, `timeout`,
-                `unreachable`.
+                `address_refused`, `bad_redirect`, `robots_disallowed`, `corrupt`; transient: `http_server_error`,
+                `timeout`, `unreachable`.
         """
         robots = robots and self._settings.robots == "obey"
         conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
@@ -87,6 +89,12 @@ class HttpFetcher:
                 return self._attempt(url, headers, robots, cut_at)
             except _TryAgainError as again:
                 failure, wait = again.failure, again.wait
+            except httpx.DecodingError as error:
+                raise DocumentError(
+                    "corrupt",
+                    "the body is not packed as its Content-Encoding says",
+                    remedy="report it to who runs the server, or take the URL out of the source",
+                ) from error
             except httpx.TimeoutException as error:
                 failure = _transient("timeout", f"no answer in time ({type(error).__name__})")
             except httpx.RequestError as error:
@@ -136,7 +144,12 @@ class HttpFetcher:
         return time.monotonic() - started
 
     def _load_robots(self, url: str) -> bytes:
-        return self.get(url, robots=False, cut_at=_ROBOTS_BYTES).data or b""
+        try:
+            return self.get(url, robots=False, cut_at=_ROBOTS_BYTES).data or b""
+        except DocumentError as error:
+            if error.error_class == "corrupt":  # of the page itself nothing is known yet
+                raise _transient("unreachable", "its server's robots.txt cannot be unpacked") from error
+            raise
 
     def _answer(self, response: httpx.Response, deadline: float, cut_at: int | None, *, conditional: bool) -> Answer:
         status = response.status_code

@@ -26,12 +26,12 @@ def list_source(source: Source, settings: FetchSettings, skips: Skips) -> Iterat
     """
     match source:
         case FileSource():
-            return list_files(source)
+            return list_files(source, skips)
         case HttpSource():
             return list_urls(source, settings, skips)
         case FsspecSource():
-            return list_objects(source, settings)
+            return list_objects(source, settings, skips)
         case RecordsSource():
-            return list_records(source, settings)
+            return list_records(source, settings, skips)
         case WarcSource():
             return list_captures(source, settings, skips)

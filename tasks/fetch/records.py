@@ -9,7 +9,7 @@ from typing import Any
 from tasks.errors import DocumentError
 from tasks.fetch.containers import ErrorParts, changed, parts_of, scan
 from tasks.fetch.folders import Found, find_files, not_a_file
-from tasks.fetch.listed import Listed, cannot_list, not_ahead
+from tasks.fetch.listed import Listed, Skips, cannot_list, not_ahead
 from tasks.fetch.local import portable_name, too_large
 from tasks.fetch.places import Part, PartKind, Refused, locator_of
 from tasks.fetch.settings import FetchSettings
@@ -20,7 +20,7 @@ _LONGEST_ID = 1000
 _TEXT = ("text/", "application/json", "application/xml", "application/xhtml+xml")
 
 
-def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Listed]:
+def list_records(source: RecordsSource, settings: FetchSettings, skips: Skips) -> Iterator[Listed]:
     """Each row of the source's files as a document, hashed. A row that is none is listed under its line.
 
     Raises:
@@ -35,7 +35,7 @@ def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Lis
         "modified": source.modified,
     }
     seen: dict[str, tuple[Path, str]] = {}
-    for found, path in containers(source):
+    for found, path in containers(source, skips):
         kind = _kind(source, found, path)
         module = "json_lines" if kind is PartKind.JSONL else "parquet_rows"
         arguments = [str(path), columns, {"max_ratio": settings.max_archive_ratio, "max_bytes": settings.max_bytes}]
@@ -70,14 +70,14 @@ def list_records(source: RecordsSource, settings: FetchSettings) -> Iterator[Lis
             )
 
 
-def containers(source: FolderSource) -> Iterator[tuple[Found, Path]]:
+def containers(source: FolderSource, skips: Skips) -> Iterator[tuple[Found, Path]]:
     """The files of a source whose files hold many documents.
 
     Raises:
         ConfigurationError: one of them cannot be looked into; which documents it holds is then unknown.
     """
     root = source.root.expanduser().resolve()
-    for found in find_files(source):
+    for found in find_files(source, skips):
         if (error := not_a_file(found, root)) is not None:
             raise cannot_list(source.name, f"{found.uri}: {error}", "mend it, or leave it out with `exclude`")
         if portable_name(str(found.target)) != str(found.target):

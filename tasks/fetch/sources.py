@@ -16,6 +16,15 @@ SourceName: TypeAlias = Annotated[
 """Labels and ids name a document `source:path`: with a colon in the name two documents could share one."""
 
 
+OnRemoved: TypeAlias = Annotated[
+    Literal["delete", "retain"],
+    Field(
+        description="What becomes of a document that the source no longer has: it leaves the index (`delete`), or "
+        "stays in it as it was (`retain`).",
+    ),
+]
+
+
 class FolderSource(BaseModel):
     """A folder on this machine. Globs are matched against the path below `root`; `**` stands for any folders.
 
@@ -30,6 +39,7 @@ class FolderSource(BaseModel):
     include: tuple[str, ...] = Field(("**/*",), description="Globs of the files to take.")
     exclude: tuple[str, ...] = Field((), description="Globs of files and folders to leave out.")
     follow_symlinks: bool = Field(False, description="Whether symbolic links inside the folder are followed.")
+    on_source_removed: OnRemoved = "delete"
 
 
 class FileSource(FolderSource):
@@ -93,6 +103,7 @@ class FsspecSource(BaseModel):
     )
     include: tuple[str, ...] = Field(("**/*",), description="Globs of the objects to take, below `url`.")
     exclude: tuple[str, ...] = Field((), description="Globs of objects and folders to leave out.")
+    on_source_removed: OnRemoved = "delete"
 
     @field_validator("url")
     @classmethod
@@ -115,7 +126,11 @@ class HttpSource(BaseModel):
 
     name: SourceName
     type: Literal["http"] = "http"
-    urls: tuple[str, ...] = Field((), description="The URLs; each is one document, links are not followed.")
+    urls: tuple[str, ...] = Field(
+        (),
+        description="The URLs; each is one document, links are not followed. A secret is named by its environment "
+        "variable, `?token=${API_TOKEN}`; one that stands there itself is refused.",
+    )
     urls_file: Path | None = Field(
         None,
         description="A text file of URLs, blank lines and # comments allowed. Relative to the configuration file.",
@@ -135,6 +150,7 @@ class HttpSource(BaseModel):
     max_urls: int = Field(
         1_000_000, ge=1, description="Most URLs that sitemaps may list together; more stop the run before it begins."
     )
+    on_source_removed: OnRemoved = "delete"
 
     @model_validator(mode="after")
     def _names_urls(self) -> "HttpSource":

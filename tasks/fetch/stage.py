@@ -20,6 +20,7 @@ from tasks.fetch.evaluator import evaluate, facts
 from tasks.fetch.http import HttpFetcher
 from tasks.fetch.local import read_file
 from tasks.fetch.places import Part, Place, Refused, StoreObject, place_of
+from tasks.fetch.secrets import with_secrets
 from tasks.fetch.settings import FetchSettings
 from tasks.fetch.stores import read_object
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, documents_loop
@@ -121,9 +122,9 @@ def _fetch_part(document: DocumentRow, taken: Taken, raw: RawBytes) -> DocumentR
 def _fetch_url(document: DocumentRow, previous: DocumentRow | None, fetcher: HttpFetcher, raw: RawBytes) -> DocumentRow:
     url = document["locator"]
     if previous is None or not _is_stored(raw, previous["content_sha"]):
-        answer = fetcher.get(url)
+        answer = fetcher.get(with_secrets(url))
     else:
-        answer = fetcher.get(url, previous["etag"], previous["last_modified"])
+        answer = fetcher.get(with_secrets(url), previous["etag"], previous["last_modified"])
     source = {
         "etag": answer.etag,
         "last_modified": answer.last_modified,

@@ -15,7 +15,7 @@ from tasks.documents.sniff import declared_type
 from tasks.errors import ConfigurationError, DocumentError
 from tasks.fetch.containers import scan
 from tasks.fetch.folders import Patterns
-from tasks.fetch.listed import Listed, cannot_list, not_ahead
+from tasks.fetch.listed import Listed, Skips, cannot_list, not_ahead
 from tasks.fetch.local import portable_name, too_large
 from tasks.fetch.places import Part, PartKind, Refused, StoreObject, locator_of
 from tasks.fetch.settings import FetchSettings
@@ -34,7 +34,7 @@ _LEAD_OUT = Refused(
 )
 
 
-def list_objects(source: FsspecSource, settings: FetchSettings) -> Iterator[Listed]:
+def list_objects(source: FsspecSource, settings: FetchSettings, skips: Skips) -> Iterator[Listed]:
     """Each object of the store as a document, not read; of a `zip::` URL each member of the archive.
 
     Raises:
@@ -48,7 +48,7 @@ def list_objects(source: FsspecSource, settings: FetchSettings) -> Iterator[List
     file_system.invalidate_cache()  # a listing of an earlier run is no listing
     patterns = Patterns(source.include, source.exclude)
     now = datetime.now(UTC)
-    for parts, entry in _walk(source, file_system, str(root).rstrip("/"), (), patterns):
+    for parts, entry in _walk(source, file_system, str(root).rstrip("/"), (), patterns, skips):
         uri = portable_name("/".join(parts))
         changed = _time(entry)
         place = _LEAD_OUT if _leads_out(parts) else StoreObject(source.url, entry["name"])
@@ -64,7 +64,7 @@ def list_objects(source: FsspecSource, settings: FetchSettings) -> Iterator[List
 
 
 def _walk(
-    source: FsspecSource, file_system: Any, folder: str, parts: tuple[str, ...], patterns: Patterns
+    source: FsspecSource, file_system: Any, folder: str, parts: tuple[str, ...], patterns: Patterns, skips: Skips
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
     # Not `find`: of a folder that cannot be listed it says nothing, and its documents would count as deleted.
     try:
@@ -81,11 +81,15 @@ def _walk(
             continue  # the marker that some stores keep for a folder
         last = name.rpartition("/")[2] if name == folder else name[len(folder) :].lstrip("/")
         here = (*parts, *last.split("/"))
-        if not last or patterns.excluded(here) or entry.get("islink"):
+        if not last or patterns.excluded(here):
+            continue
+        if entry.get("islink"):
+            if patterns.included(here) or (entry["type"] == "directory" and patterns.may_hold(here)):
+                skips.add(source.name, "symbolic link")
             continue
         if entry["type"] == "directory":
             if patterns.may_hold(here):
-                yield from _walk(source, file_system, name, here, patterns)
+                yield from _walk(source, file_system, name, here, patterns, skips)
         elif patterns.included(here):
             yield here, entry
 

@@ -16,6 +16,7 @@ from tasks.errors import ConfigurationError, DocumentError
 from tasks.fetch.http import HttpFetcher
 from tasks.fetch.listed import Listed, Skips, cannot_list, not_ahead
 from tasks.fetch.manners import ROBOTS
+from tasks.fetch.secrets import carries_secret, references, with_secrets
 from tasks.fetch.settings import FetchSettings
 from tasks.fetch.sitemaps import lastmod
 from tasks.fetch.sources import HttpSource
@@ -41,11 +42,26 @@ def list_urls(source: HttpSource, settings: FetchSettings, skips: Skips) -> Iter
                 f"source {source.name!r}: {place} holds something that is not an http or https URL without a password",
                 remedy="correct that entry",
             )
+        _check_secrets(source, uri, place)
         if uri not in seen:
             seen.add(uri)
             yield Listed(source.name, uri, uri)
     if source.sitemaps:
         yield from _from_sitemaps(source, settings, skips, seen)
+
+
+def _check_secrets(source: HttpSource, url: str, place: str) -> None:
+    """A secret in a URL would stand in every plan and in the index; where it is named by a variable that must be set.
+
+    Raises:
+        ConfigurationError: it holds one, or the variable is not set. Neither is repeated.
+    """
+    if carries_secret(url):
+        raise ConfigurationError(
+            f"source {source.name!r}: {place} holds a URL with a secret in its query",
+            remedy="put the secret into an environment variable and name it there: `?token=${API_TOKEN}`",
+        )
+    with_secrets(url)
 
 
 def _given(source: HttpSource) -> Iterator[tuple[str, str]]:
@@ -69,8 +85,10 @@ def _from_sitemaps(source: HttpSource, settings: FetchSettings, skips: Skips, se
     taken = 0
     for entry in _entries(source, settings):
         uri = canonical_url(entry["loc"])
-        if uri is None:
+        if uri is None or references(uri):
             skips.add(source.name, "no web address in a sitemap")
+        elif carries_secret(uri):
+            skips.add(source.name, "a secret in its query")
         elif uri in seen:
             skips.add(source.name, "listed before")
         elif not any(glob.fullmatch(uri) for glob in include) or any(glob.fullmatch(uri) for glob in exclude):
@@ -105,8 +123,10 @@ def _entries(source: HttpSource, settings: FetchSettings) -> Iterator[dict[str, 
         while waiting:
             given, depth = waiting.popleft()
             url = canonical_url(given)
-            if url is None:
+            if url is None or (depth and references(url)):
                 raise cannot_list(source.name, "a sitemap has no http or https URL", "correct `sitemaps` or the index")
+            if not depth:
+                _check_secrets(source, url, "`sitemaps`")
             if url in asked:
                 continue
             asked.add(url)
@@ -129,7 +149,7 @@ def _read(
 ) -> list[dict[str, Any]]:
     robots = urlsplit(url).path == "/robots.txt"
     try:
-        data = fetcher.get(url, robots=False).data or b""
+        data = fetcher.get(with_secrets(url), robots=False).data or b""
         (folder / "sitemap").write_bytes(data)
         job = Job(url, "tasks.fetch.sitemaps:read", [str(folder / "sitemap"), str(folder / "entries"), robots])
         [result] = Cage.shared(settings.limits).run([job])

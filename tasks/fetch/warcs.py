@@ -12,6 +12,7 @@ from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
+from warcio.recordloader import ArcWarcRecordLoader
 
 from tasks.errors import DocumentError
 from tasks.fetch.containers import ErrorParts, changed, opened, parts_of
@@ -34,7 +35,7 @@ def scan(path: str, limits: dict[str, Any], out: str, _: Any) -> int:
     gzipped = _check_gzip(Path(path), limits["max_ratio"])
     count = 0
     with opened(path) as file, Path(out).open("w", encoding="utf-8") as lines:
-        records = ArchiveIterator(file, check_digests=True)
+        records = _records(file, check_digests=True)
         for record in _whole(records):
             lines.write(json.dumps(_row(record, limits["max_bytes"]) | _place(records, record)) + "\n")
             count += 1
@@ -54,7 +55,7 @@ def take(
         for number, (position, _column) in enumerate(wanted):
             file.seek(position)
             try:
-                record = next(_whole(ArchiveIterator(file)), None)
+                record = next(_whole(_records(file)), None)
                 if record is None or record.rec_type != "response":
                     raise changed()
                 with (Path(folder) / str(number)).open("wb") as made:
@@ -64,6 +65,22 @@ def take(
             except DocumentError as error:
                 said.append(parts_of(changed() if error.error_class == "corrupt" else error))
     return said
+
+
+class _AnyCase(ArcWarcRecordLoader):  # type: ignore[misc]
+    """warcio takes addresses for those of the web only in lower case; RFC 3986 has schemes in either."""
+
+    def load_http_headers(self, rec_type: str, uri: str | None, stream: Any, length: int | None) -> Any:
+        if uri:
+            scheme, colon, rest = uri.partition(":")
+            uri = scheme.lower() + colon + rest
+        return super().load_http_headers(rec_type, uri, stream, length)
+
+
+def _records(file: Any, *, check_digests: bool = False) -> Any:
+    records = ArchiveIterator(file, check_digests=check_digests)
+    records.loader = _AnyCase(verify_http=False, arc2warc=False)
+    return records
 
 
 def _row(record: Any, max_bytes: int) -> dict[str, Any]:

@@ -32,8 +32,10 @@ class Metric(BaseModel):
     missing_score: float | None
     missing_note: str
     slices: tuple[str, ...]
+    places: str | None = None
     source: str
     oracle: str
+    proven_in: tuple[str, ...] = ()
 
 
 class Catalogue(BaseModel):

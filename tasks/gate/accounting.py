@@ -56,8 +56,10 @@ def uncatalogued(connection: duckdb.DuckDBPyConnection) -> list[Finding]:
 
 def idle_gold_sets(manifest: Mapping[str, Any]) -> list[Finding]:
     """A broken finding for each gold set of the run's manifest none of whose labels names a document of the run: what
-    it was to measure is not measured, and nothing else would say so.
+    it was to measure is not measured, and nothing else would say so. A partial run may have left those documents out.
     """
+    if manifest.get("partial"):
+        return []
     unbound: Counter[str] = Counter()
     for key, count in (manifest.get("labels_unbound") or {}).items():
         unbound[key.rpartition(" ")[0]] += count
@@ -75,6 +77,30 @@ def idle_gold_sets(manifest: Mapping[str, Any]) -> list[Finding]:
         )
         for version, total in (manifest.get("gold_labels") or {}).items()
         if total and unbound[version] == total
+    ]
+
+
+def changed_outputs(manifest: Mapping[str, Any]) -> list[Finding]:
+    """A warning for each forced stage of the run's manifest that gave another output under the same key: figures of
+    earlier runs are then of something else than their keys say.
+    """
+    return [
+        Finding(
+            rule="forced",
+            stage=stage,
+            metric="output_changed",
+            aggregation="sum",
+            severity="warn",
+            outcome=FindingOutcome.BROKEN,
+            value=float(told["changed"]),
+            items=told["computed"],
+            threshold=0.0,
+            message=f"{told['changed']} of {told['computed']} documents came out otherwise under the same version, "
+            f"settings and libraries, such as {told['first'][0]}: raise the version of the stage, or find what in it "
+            "depends on chance",
+        )
+        for stage, told in (manifest.get("forced") or {}).items()
+        if told["changed"] and stage in set(StageName)
     ]
 
 

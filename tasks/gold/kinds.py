@@ -215,6 +215,20 @@ class QuestionsLabel(Label):
     questions: tuple[QuestionLabel, ...]
 
 
+class BoundaryLabel(Label):
+    """A place in the text: the words right before it and right after it, and whether a cut there is sensible."""
+
+    before: str = Field(min_length=1, pattern=r"\S$")
+    after: str = Field(min_length=1, pattern=r"^\S")
+    sensible: bool
+
+
+class BoundariesLabel(Label):
+    """Places of a document where a chunk should end, and places where none should."""
+
+    boundaries: tuple[BoundaryLabel, ...]
+
+
 LABEL_KINDS: Mapping[str, type[Label]] = MappingProxyType(
     {
         "text": TextLabel,
@@ -228,5 +242,6 @@ LABEL_KINDS: Mapping[str, type[Label]] = MappingProxyType(
         "metadata": MetadataLabel,
         "entities": EntitiesLabel,
         "questions": QuestionsLabel,
+        "boundaries": BoundariesLabel,
     }
 )

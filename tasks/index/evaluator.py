@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 from schemas.names import MetricStatus, StageName
 from tasks.index.access import access_violations
 from tasks.index.freshness import freshness
-from tasks.index.probes import ann_recall, deleted_still_found
+from tasks.index.probes import ann_recall, deleted_still_found, new_not_found
 from tasks.index.reconciliation import expected_keys, reconcile, take_inventory
 from tasks.index.settings import IndexSettings
 from tasks.metrics.rows import MetricRows
@@ -18,6 +18,7 @@ _FROM_THE_INDEX = (
     "completeness",
     "orphan_chunks",
     "deleted_still_found",
+    "new_not_found",
     "access_violations",
 )
 _VERSIONS = {"access_violations": 2}
@@ -48,9 +49,11 @@ def facts(evidence: CorpusEvidence, settings: IndexSettings) -> pa.Table:
     inventory = take_inventory(
         view, seed=settings.probe_seed, probes=settings.ann_probes, scope_probes=settings.access_probes
     )
-    reconcile(rows, evidence, inventory, expected_keys(evidence.locations))
+    expected = expected_keys(evidence.locations)
+    reconcile(rows, evidence, inventory, expected)
     ann_recall(rows, view, inventory)
     deleted_still_found(rows, evidence, view, inventory, settings)
+    new_not_found(rows, evidence, view, expected, settings)
     access_violations(rows, evidence, view, inventory, settings)
     freshness(rows, evidence.documents, inventory.documents, evidence.started)
     return rows.table()

@@ -7,7 +7,7 @@ number. A promoter killed between the two has changed nothing, and its line is o
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from tasks.errors import RunError
-from tasks.lake.files import write_json
+from tasks.lake.files import write_json, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,14 @@ class Candidate:
     documents_written: int
     documents_removed: int
     rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What became of the kept generations when documents were erased: those made anew, and those given up."""
+
+    anew: tuple[Generation, ...]
+    retired: tuple[Generation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +151,23 @@ class Generations:
             )
         target = standing[-2]
         return self._write("rollback", target.generation, target.verdict_digest)
+
+    def replace(self, anew: Mapping[Generation, Generation]) -> None:
+        """Puts generations that were made anew in the place of the old ones, in the record and in live; call it under
+        `lock`. A crash between the two leaves the old one live, which is still there; the next call mends it.
+        """
+        if not self.number():
+            return
+        records = []
+        for line in self._log_path.read_text(encoding="utf-8").splitlines():
+            try:
+                records.append(_renamed(json.loads(line), anew))
+            except ValueError:
+                continue  # an empty line, or one torn by a kill
+        write_text(self._log_path, "".join(json.dumps(record, sort_keys=True) + "\n" for record in records))
+        # Of a number that was written twice the later line counts.
+        write_json(self._live_path, {record["number"]: record for record in records}[self.number()])
+        sync_folder(self._live_path.parent)
 
     def _refuse_unless(self, expected: Live | None) -> None:
         found = self.live()
@@ -235,6 +260,11 @@ def _entry(record: dict[str, Any]) -> _Entry:
         Generation(**record["generation"]), record["verdict_digest"], datetime.fromisoformat(record["flipped_at"])
     )
     return _Entry(record["number"], record["action"], live)
+
+
+def _renamed(record: dict[str, Any], anew: Mapping[Generation, Generation]) -> dict[str, Any]:
+    generation = Generation(**record["generation"])
+    return record | {"generation": asdict(anew.get(generation, generation))}
 
 
 def _name(live: Live | None) -> str:

@@ -1,6 +1,6 @@
 """Probing the index: does approximate search find what exact search finds, and nothing that was deleted?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -14,6 +14,7 @@ from tasks.stage import EVERYTHING, CorpusEvidence, IndexView, SearchFilter
 
 RECALL_AT = 10
 """The k of `ann_recall_at_k`."""
+_ARRIVED = (Cohort.NEW, Cohort.CHANGED)
 _PROBE_WORDS = 24
 _SAME_SCORE = 1e-5
 
@@ -67,6 +68,44 @@ def deleted_still_found(
             gone = {row["chunk_id"] for row in known[document_id]}
             found += [bool(gone & answer) for answer in answers(view, known[document_id][0], EVERYTHING)]
         rows.ratio("deleted_still_found", document_id, float(sum(found)), float(len(found)))
+
+
+def new_not_found(
+    rows: MetricRows,
+    evidence: CorpusEvidence,
+    view: IndexView,
+    expected: Mapping[str, str | None],
+    settings: IndexSettings,
+) -> None:
+    """Writes `new_not_found`: per new or changed document that should be there, the searches that miss it / searches.
+
+    A seeded sample of them is searched for by those who, by the plan, may see it, below its own path: by the words of
+    its first chunk and by that chunk's vector. One of which nothing is stored is missed by both.
+    """
+    columns = evidence.documents.select(["document_id", "cohort", "tenant", "groups"]).to_pylist()
+    owners = {row["document_id"]: row for row in columns if row["cohort"] in _ARRIVED}
+    wanted = sorted(i for i in owners if expected.get(i) is not None)
+    if not wanted:
+        rows.without_value("new_not_found", None, MetricStatus.NOT_APPLICABLE)
+        return
+    sample = sorted(Random(settings.probe_seed).sample(wanted, min(len(wanted), settings.new_probes)))  # noqa: S311
+    stored: dict[str, dict[str, Any]] = {}
+    for table in view.rows(["document_id", "chunk_id", "title", "text", "vector", "uri"], sample):
+        for row in table.to_pylist():
+            known = stored.setdefault(row["document_id"], row | {"chunk_ids": set()})
+            known["chunk_ids"].add(row["chunk_id"])
+    for document_id in sample:
+        row = stored.get(document_id)
+        if row is None:
+            rows.ratio("new_not_found", document_id, 2.0, 2.0)
+            continue
+        owner = owners[document_id]
+        where = SearchFilter(tenant=owner["tenant"], groups=tuple(owner["groups"]), uri_prefix=row["uri"])
+        found = answers(view, row, where)
+        if not any(character.isalnum() for character in row["text"]):
+            found = found[1:]  # there is no word to search for
+        missed = sum(not (row["chunk_ids"] & answer) for answer in found)
+        rows.ratio("new_not_found", document_id, float(missed), float(len(found)))
 
 
 def answers(view: IndexView, row: dict[str, Any], where: SearchFilter) -> list[set[str]]:

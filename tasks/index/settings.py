@@ -78,6 +78,13 @@ class IndexSettings(StageSettings):
         json_schema_extra=_BESIDE,
         description="Deleted documents that are searched for; all of them are looked up by id.",
     )
+    new_probes: int = Field(
+        default=50,
+        ge=1,
+        le=100_000,
+        json_schema_extra=_BESIDE,
+        description="New and changed documents that are searched for.",
+    )
     access_pairs: int = Field(
         default=12,
         ge=1,

@@ -9,8 +9,9 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tasks.errors import RunError
-from tasks.index.generations import Candidate, Generation, Generations, Live, Pending, held
-from tasks.index.search import TEXT_INDEX, VECTOR_INDEX, LanceView, among
+from tasks.index.generations import Candidate, Cleaned, Generation, Generations, Live, Pending, held
+from tasks.index.search import VECTOR_INDEX, LanceView, among
 from tasks.index.settings import IndexSettings
 from tasks.index.tables import (
     bytes_on_disk,
+    create_scalar_indexes,
     delete_untagged,
     flush_written,
     lance_module,
@@ -37,6 +39,9 @@ TABLE_FORMAT = 2
 """Raised when the columns or the way of indexing text change: the next build then makes a new table."""
 
 _HEAD = "head"
+_ANEW = "anew."
+"""Begins the tags of generations that hold no row that they do not show, and indexes of these rows alone."""
+
 _ROWS_PER_PARTITION = 1_000_000
 _INDEX_CACHE_BYTES = 256 * 2**20
 _METADATA_CACHE_BYTES = 64 * 2**20
@@ -58,6 +63,10 @@ class LanceIndex:
     def history(self) -> list[Live]:
         """All that was live, oldest first, rollbacks included."""
         return self._generations.history()
+
+    def kept(self, keep: int) -> list[Generation]:
+        """Live and the `keep` - 1 generations before it, oldest first."""
+        return list(dict.fromkeys(at.generation for at in self._generations.standing()[-keep:]))
 
     def open(self, generation: Generation) -> LanceView:
         """A view pinned to this generation.
@@ -86,18 +95,25 @@ class LanceIndex:
                 if self.live() == live:
                     raise
 
-    def pending(self, target: pa.Table, *, dimension: int, embedding: str) -> Pending:
+    def pending(self, target: pa.Table, *, dimension: int, embedding: str, anew: bool = False) -> Pending:
         """What separates live from `target` (document_id, index_key of every document that should be indexed).
 
-        Both lists are sorted. Another model, dimension or table format calls for a new table: then all documents
-        are to be written and none is to be removed.
+        Both lists are sorted. Another model, dimension or table format calls for a new table (`anew` asks for one):
+        then all documents are to be written and none is to be removed.
         """
-        return self._pending(self._base(dimension, embedding), target)
+        return self._pending(None if anew else self._base(dimension, embedding), target)
 
     def build(
-        self, run_id: str, target: pa.Table, rows: Iterable[pa.Table], *, dimension: int, embedding: str
+        self,
+        run_id: str,
+        target: pa.Table,
+        rows: Iterable[pa.Table],
+        *,
+        dimension: int,
+        embedding: str,
+        anew: bool = False,
     ) -> Candidate:
-        """Makes the generation that holds exactly the documents of `target`, beside live.
+        """Makes the generation that holds exactly the documents of `target`, beside live; `anew`: in a new table.
 
         `rows` are `INDEX_ROWS` with a `vector` column, streamed, for pending documents only.
 
@@ -110,7 +126,7 @@ class LanceIndex:
             self._sweep()
             started = time.time()
             number, baseline = self._generations.number(), self.live()
-            base = self._base(dimension, embedding)
+            base = None if anew else self._base(dimension, embedding)
             pending = self._pending(base, target)
             if base is None:
                 # Never a name twice: open views remember what they read by name and version.
@@ -175,11 +191,80 @@ class LanceIndex:
         if keep < 1:
             raise ValueError("live is always kept: keep must be at least 1")
         with self._writing(), self._generations.lock():
-            kept = {(at.generation.table, at.generation.version) for at in self._generations.standing()[-keep:]}
-            before = sum(bytes_on_disk(path) for path in self._tables())
-            for path in self._tables():
-                self._collect_table(path, kept)
-            return before - sum(bytes_on_disk(path) for path in self._tables())
+            return self._collect(keep)
+
+    def erase(self, document_ids: Collection[str], keep: int) -> Cleaned:
+        """Makes live and the `keep` - 1 generations before it anew without these documents, and deletes all else.
+
+        No file holds anything of them afterwards: rows are not only marked, and the indexes over them are built anew.
+        A generation before live that cannot be made anew is given up. Whoever has one of the old ones open must open
+        the index again.
+
+        Raises:
+            RunError: live itself cannot be made anew.
+        """
+        if keep < 1:
+            raise ValueError("live is always kept: keep must be at least 1")
+        with self._writing(), self._generations.lock():
+            self._sweep()
+            live, replaced, retired = self.live(), {}, []
+            for generation in self.kept(keep):
+                try:
+                    if (anew := self._without(generation, document_ids)) is not None:
+                        replaced[generation] = anew
+                except (RunError, OSError, ValueError, RuntimeError) as error:
+                    if live is not None and generation == live.generation:
+                        raise RunError(
+                            f"the live generation of run {generation.run_id} cannot be made anew: {error}",
+                            remedy="free some space or mend what it names, then give the same command again",
+                        ) from error
+                    retired.append(generation)
+            self._generations.replace(replaced)
+            self._forget_candidates(retired)
+            self._collect(keep)
+            return Cleaned(tuple(replaced.values()), tuple(retired))
+
+    def _without(self, generation: Generation, document_ids: Collection[str]) -> Generation | None:
+        """The generation without these documents, as a version of its own; null where it needs none.
+
+        Rows that an ordinary run took out (of a document that was changed or deleted, or is a copy now) are only marked
+        in the files, and their words stay in the indexes. So a generation without rows of the documents is made anew
+        as well, unless it was made so before and holds nothing but what it shows.
+        """
+        dataset = self._dataset(generation.table, generation.version)
+        predicates = list(among("document_id", sorted(document_ids)))
+        made_anew = {version for name, version in tags_of(dataset).items() if name.startswith(_ANEW)}
+        if generation.version in made_anew and not any(dataset.count_rows(filter=one) for one in predicates):
+            return None
+        started = time.time()
+        dataset = self._restore(generation.table, generation.version)
+        for predicate in predicates:
+            dataset.delete(predicate)
+        dataset.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
+        create_scalar_indexes(dataset)
+        if any(d.name == VECTOR_INDEX for d in dataset.describe_indices()):
+            self._create_vector_index(dataset, dataset.count_rows())
+        anew = replace(generation, version=dataset.version)
+        set_tag(dataset, f"{_ANEW}{dataset.version}.{generation.run_id}", dataset.version)
+        flush_written(self._path(generation.table), started)
+        return anew
+
+    def _forget_candidates(self, retired: Collection[Generation]) -> None:
+        """A candidate that a killed run left is judged no more; what could not be cleaned is kept no more."""
+        number = self._generations.number()
+        gone = {(generation.table, generation.version) for generation in retired}
+        for path in self._tables():
+            dataset = self._dataset(path.stem)
+            for name, version in tags_of(dataset).items():
+                if name.startswith(f"candidate.{number}.") or (path.stem, version) in gone:
+                    dataset.tags.delete(name)
+
+    def _collect(self, keep: int) -> int:
+        kept = {(at.generation.table, at.generation.version) for at in self._generations.standing()[-keep:]}
+        before = sum(bytes_on_disk(path) for path in self._tables())
+        for path in self._tables():
+            self._collect_table(path, kept)
+        return before - sum(bytes_on_disk(path) for path in self._tables())
 
     def _collect_table(self, path: Path, kept: set[tuple[str, int]]) -> None:
         number, dataset = self._generations.number(), self._dataset(path.stem)
@@ -237,20 +322,7 @@ class LanceIndex:
     def _create(self, table: str, dimension: int) -> Any:
         schema = row_schema(dimension)
         dataset = lance_module().write_dataset(schema.empty_table(), self._path(table), schema=schema)
-        dataset.create_scalar_index("document_id", "BTREE", name="document_id_idx")
-        dataset.create_scalar_index("tenant", "BITMAP", name="tenant_idx")
-        dataset.create_scalar_index(
-            "text",
-            "INVERTED",
-            name=TEXT_INDEX,
-            base_tokenizer="icu/split",
-            with_position=True,
-            stem=False,
-            remove_stop_words=False,
-            lower_case=True,
-            ascii_folding=True,
-            max_token_length=None,
-        )
+        create_scalar_indexes(dataset)
         return dataset
 
     def _insert(self, dataset: Any, rows: Iterable[pa.Table], allowed: set[str], schema: pa.Schema) -> int:
@@ -293,15 +365,19 @@ class LanceIndex:
             )
         rows = dataset.count_rows()
         if VECTOR_INDEX not in described and rows >= self._settings.ann_min_rows:
-            dataset.create_index(
-                "vector",
-                "IVF_HNSW_SQ",
-                name=VECTOR_INDEX,
-                metric="cosine",
-                num_partitions=max(1, rows // _ROWS_PER_PARTITION),
-                m=self._settings.ann_links,
-                ef_construction=self._settings.ann_build_candidates,
-            )
+            self._create_vector_index(dataset, rows)
+
+    def _create_vector_index(self, dataset: Any, rows: int) -> None:
+        dataset.create_index(
+            "vector",
+            "IVF_HNSW_SQ",
+            name=VECTOR_INDEX,
+            metric="cosine",
+            replace=True,
+            num_partitions=max(1, rows // _ROWS_PER_PARTITION),
+            m=self._settings.ann_links,
+            ef_construction=self._settings.ann_build_candidates,
+        )
 
     def _restore(self, table: str, version: int) -> Any:
         """The table as it was then, as a new version: a candidate shares its version with no other generation."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from schemas.stages import INDEX_ROWS
 from tasks.index.generations import sync_folder
+from tasks.index.search import TEXT_INDEX
 
 
 def row_schema(dimension: int) -> pa.Schema:
@@ -47,6 +48,24 @@ def lance_module() -> Any:
     import lance
 
     return lance
+
+
+def create_scalar_indexes(dataset: Any) -> None:
+    """Indexes over ids, tenants and text, in the place of those that are there."""
+    dataset.create_scalar_index("document_id", "BTREE", name="document_id_idx")
+    dataset.create_scalar_index("tenant", "BITMAP", name="tenant_idx")
+    dataset.create_scalar_index(
+        "text",
+        "INVERTED",
+        name=TEXT_INDEX,
+        base_tokenizer="icu/split",
+        with_position=True,
+        stem=False,
+        remove_stop_words=False,
+        lower_case=True,
+        ascii_folding=True,
+        max_token_length=None,
+    )
 
 
 def put_first(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

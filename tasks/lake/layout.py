@@ -15,6 +15,9 @@ from tasks.errors import RunError
 SIGNATURES = "signature"
 """Folder and ledger name of the signatures that dedup keeps per document, beside its decisions."""
 
+SWEEP = "sweep-"
+"""What the ids of sweeps begin with; a point of one has its number behind a dot. They sort after the ids of runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lake:
@@ -111,5 +114,16 @@ class Lake:
         return self.root / "measures" / str(name)
 
     def run(self, run_id: str) -> Path:
-        """The folder of a run."""
+        """The folder of a run; that of a point of a sweep lies in the sweep's, so that nobody takes it for a run."""
+        if run_id.startswith(SWEEP):
+            sweep, _, point = run_id.partition(".")
+            return self.sweep(sweep) / "points" / point
         return self.runs / run_id
+
+    def sweep(self, sweep_id: str) -> Path:
+        """The folder of a sweep."""
+        return self.root / "sweeps" / sweep_id
+
+    def alone(self, run_id: str, what: StageName | str) -> Path:
+        """A run's metric rows of a stage scored alone, or (`inputs`) what these were made from."""
+        return self.runs / run_id / "alone" / str(what)

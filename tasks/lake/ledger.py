@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from schemas.ledger import LEDGER
+from tasks.errors import RunError
 from tasks.lake.files import read_batches, read_table, write_batches, write_table
 from tasks.lake.views import scan
 
@@ -52,12 +53,12 @@ class Ledger:
     Safe to use from several threads of one process; the lake's lock keeps other writers out.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, spill: Path | None = None) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        spill = str(folder.parent / "cache" / "duckdb")
+        spill = spill or folder.parent / "cache" / "duckdb"
         self._connection = duckdb.connect(
-            ":memory:", config={"memory_limit": "256MB", "threads": 1, "temp_directory": spill}
+            ":memory:", config={"memory_limit": "256MB", "threads": 1, "temp_directory": str(spill)}
         )
         self._connection.execute("ATTACH ':memory:' AS compressed (COMPRESS)")
         self._connection.execute("USE compressed")
@@ -68,6 +69,21 @@ class Ledger:
         for path in sorted(folder.glob("*.parquet")):
             self._append(read_table(path, LEDGER))
 
+    @classmethod
+    def beside_a_run(cls, folder: Path, spill: Path) -> "Ledger":
+        """Reads the ledger without its lake's lock: a run may put files together meanwhile, and it is read again then.
+
+        Raises:
+            RunError: a file is torn.
+        """
+        while True:
+            there = sorted(folder.glob("*.parquet"))
+            try:
+                return cls(folder, spill)
+            except RunError:
+                if sorted(folder.glob("*.parquet")) == there:
+                    raise
+
     def find(self, kind: str, stage: str, document_ids: list[str], stage_keys: list[str]) -> dict[str, dict[str, Any]]:
         """The newest row of each (document, key) that is done, by document id; absent where nothing is done."""
         table = self._tables.get((kind, stage))
@@ -75,7 +91,7 @@ class Ledger:
             return {}
         wanted = pa.table([document_ids, stage_keys], schema=_WANTED)
         query = f"""
-            SELECT document_id, stage_key, outcome, reason, file, seconds
+            SELECT '{stage}' AS stage, document_id, stage_key, outcome, reason, file, seconds
             FROM {table} JOIN wanted USING (document_id, stage_key) ORDER BY recorded_at
         """  # noqa: S608
         return {row["document_id"]: row for row in self.select(query, wanted=wanted).to_pylist()}

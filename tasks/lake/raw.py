@@ -3,6 +3,7 @@
 import hashlib
 import os
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,18 @@ class RawStore:
                 transient=True,
             )
         return path
+
+    def has(self, content_sha: str) -> bool:
+        """Whether the bytes are there."""
+        return self._path(content_sha).is_file()
+
+    def stored(self) -> Iterator[str]:
+        """The SHA-256 of everything that is there."""
+        return (path.name for path in sorted(self.root.glob("*/*")) if not path.name.startswith("."))
+
+    def remove(self, content_sha: str) -> None:
+        """Deletes bytes; none where they are not there."""
+        self._path(content_sha).unlink(missing_ok=True)
 
     def read(self, content_sha: str) -> bytes:
         """The bytes."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS, LOCATIONS
 from tasks.errors import ConfigurationError
@@ -32,13 +33,18 @@ class Runs:
         return sorted(path.parent.name for path in self.lake.runs.glob("*/manifest.json"))
 
     def resolve(self, name: str) -> str:
-        """A run by its id, an unambiguous beginning of it, or `last`.
+        """A run by its id, an unambiguous beginning of it, or `last`: the newest run that can be read.
+
+        That is one that got to its gate, not one that is still going on or broke off; where none did, the newest.
 
         Raises:
             ConfigurationError: there is no such run, or more than one.
         """
         ids = self.ids()
-        found = ids[-1:] if name == "last" else [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
+        if name == "last":
+            found = next(([i] for i in reversed(ids) if self._is_over(i) and self.is_readable(i)), ids[-1:])
+        else:
+            found = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
         if len(found) == 1:
             return found[0]
         recent = ", ".join(reversed(ids[-5:])) or "none yet"
@@ -46,6 +52,13 @@ class Runs:
             f"{'no' if not found else 'more than one'} run matches {name!r} in {self.lake.root}",
             remedy=f"give a run id or `last`; the newest runs are: {recent}",
         )
+
+    def is_readable(self, run_id: str) -> bool:
+        """Whether a run recorded where the rows of its documents are, as it does before it is judged."""
+        return (self.lake.run(run_id) / "locations.parquet").exists()
+
+    def _is_over(self, run_id: str) -> bool:
+        return self.manifest(run_id).get("status") != "running"
 
     def manifest(self, run_id: str) -> dict[str, Any]:
         """What is recorded of a run."""
@@ -67,13 +80,25 @@ class Runs:
             self.update(run_id, status="killed")
 
     def last_scan(self, before: str | None = None) -> str | None:
-        """The newest run whose scan of the sources finished, or null."""
+        """The newest run whose scan of all sources finished, or null."""
         for run_id in reversed(self.ids()):
             if before is not None and run_id >= before:
                 continue
             if self.manifest(run_id).get("scan_finished_at"):
                 return run_id
         return None
+
+    def known_documents(self, before: str | None = None) -> pa.Table:
+        """`DOCUMENTS` rows of all documents that the last finished scan saw, as later partial runs saw them."""
+        last = self.last_scan(before)
+        known = self.plan(last)
+        for run_id in self.ids():
+            later = (last is None or run_id > last) and (before is None or run_id < before)
+            if later and self.manifest(run_id).get("partial_scan_finished_at"):
+                newer = self.plan(run_id)
+                older = pc.is_in(known.column("document_id"), newer.column("document_id").combine_chunks())
+                known = pa.concat_tables([known.filter(pc.invert(older)), newer])
+        return known
 
     def plan(self, run_id: str | None) -> pa.Table:
         """The documents of a run; empty where there is no run."""

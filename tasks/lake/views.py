@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.ledger import QUARANTINE
-from schemas.measures import MEASURES
+from schemas.measures import ALONE_INPUTS, MEASURES
 from schemas.names import StageName
 from schemas.stages import STAGE_OUTPUTS
 from tasks.lake.layout import Lake
@@ -29,8 +29,9 @@ def connect_run(
     """Opens views over the files that a run names; nothing is read until it is asked for.
 
     Views: `documents`, `locations`, `measures` (documents' rows and run facts, joined to this run's locations),
-    `quarantine`, one per stage (`fetch` … `index`), and `elements`, `chunks`, `pii_spans`, `embeddings` (one row
-    each). With a `prefix`, names get it, so that two runs lie side by side in one `connection`.
+    `alone` and `alone_inputs` (measures of stages scored alone, and what these were made from), `quarantine`, one per
+    stage (`fetch` … `index`), and `elements`, `chunks`, `pii_spans`, `embeddings` (one row each). With a `prefix`,
+    names get it, so that two runs lie side by side in one `connection`.
     """
     connection = connection or open_connection(lake)
     folder = lake.run(run_id)
@@ -54,6 +55,10 @@ def connect_run(
             f'(SELECT document_id, unnest({column}) AS {item} FROM "{prefix}{stage}")'
         )
     _create_measures_view(connection, prefix, _rows_of(lake, measures), sorted((folder / "facts").glob("*.parquet")))
+    inputs = sorted(lake.alone(run_id, "inputs").glob("*.parquet"))
+    alone = [path for stage in StageName for path in sorted(lake.alone(run_id, stage).glob("*.parquet"))]
+    _create_or_empty(connection, f"{prefix}alone", alone, MEASURES)
+    _create_or_empty(connection, f"{prefix}alone_inputs", inputs, ALONE_INPUTS)
     quarantine = sorted(lake.quarantine.glob(f"{run_id}-*.parquet"))
     _create_or_empty(connection, f"{prefix}quarantine", quarantine, QUARANTINE)
     return connection

@@ -32,7 +32,7 @@ def evaluate(evidence: Evidence, settings: LanguageSettings) -> pa.Table:
             rows.ratio("mixed_rate", document_id, int(output["mixed"]), 1)
         label = _labelled(evidence.labels, document_id)
         if label is not None:
-            rows.ratio("language_accuracy", document_id, int(_base(language) == label), 1)
+            rows.ratio("language_accuracy", document_id, int(base_code(language) == label), 1)
         elif evidence.labels.is_stale(document_id, "language"):
             rows.without_value("language_accuracy", document_id, MetricStatus.STALE_LABEL)
     return rows.table()
@@ -59,7 +59,7 @@ def facts(evidence: CorpusEvidence, settings: LanguageSettings) -> pa.Table:
             label = _labelled(evidence.labels, output["document_id"])
             if label is None:
                 continue
-            language = _base(output["language"])
+            language = base_code(output["language"])
             labelled.append(label)
             predicted.append(language)
             if language != UNKNOWN:
@@ -102,13 +102,13 @@ def _failed(locations: pa.Table) -> list[str]:
 
 def _labelled(labels: Labels, document_id: str) -> str | None:
     label = labels.of(document_id, LanguageLabel, "language")
-    return None if label is None else _base(label.language)
+    return None if label is None else base_code(label.language)
 
 
-def _base(code: str) -> str:
+def base_code(code: str) -> str:
     """The language of a code, without region or script.
 
-    >>> _base("pt-BR"), _base("nb"), _base("und")
+    >>> base_code("pt-BR"), base_code("nb"), base_code("und")
     ('pt', 'no', 'und')
     """
     language = code.replace("_", "-").split("-", 1)[0].lower()

@@ -10,6 +10,7 @@ from typing import Any
 from schemas.names import StageName
 from schemas.stages import LANGUAGE
 from tasks.language.evaluator import evaluate, facts
+from tasks.language.gold import gold_rows
 from tasks.language.model import MODEL, Detector, load_detector
 from tasks.language.sections import UNKNOWN, is_mixed, language_shares, section_languages
 from tasks.language.settings import LanguageSettings
@@ -105,4 +106,5 @@ STAGE = Stage(
     evaluate=evaluate,
     labels=("language",),
     facts=facts,
+    gold=gold_rows,
 )

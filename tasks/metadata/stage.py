@@ -14,6 +14,7 @@ from typing import Any
 from schemas.names import StageName
 from schemas.stages import METADATA
 from tasks.documents.cage import Cage, Job, JobResult
+from tasks.documents.gold_elements import lacks_structure
 from tasks.documents.offsets import RedactionMap
 from tasks.documents.titles import choose_title, title_by
 from tasks.metadata.annotate import annotate
@@ -178,6 +179,13 @@ def fingerprint(settings: MetadataSettings) -> Mapping[str, str]:
     return versions
 
 
+def unfit_alone(
+    document: Mapping[str, Any], rows: Mapping[StageName, dict[str, Any]], settings: MetadataSettings
+) -> str | None:
+    """Headings are what this stage goes by."""
+    return lacks_structure(rows[StageName.PARSE])
+
+
 STAGE = Stage(
     name=StageName.METADATA,
     version=3,
@@ -190,4 +198,5 @@ STAGE = Stage(
     evaluate=evaluate,
     context=("tenant", "groups"),
     labels=("metadata", "entities"),
+    unfit_alone=unfit_alone,
 )

@@ -105,6 +105,42 @@ def span_counts_by_type(labelled: Sequence[Span], predicted: Sequence[Span], mat
     }
 
 
+@dataclass(frozen=True, slots=True)
+class SpanFault:
+    """A span of the labels, or of the predictions where `invented`, and what is wrong with it."""
+
+    span: Span
+    fault: str
+
+
+def span_faults(labelled: Sequence[Span], predicted: Sequence[Span]) -> list[SpanFault]:
+    """What strict matching counts against the predictions, by place.
+
+    An annotation is `missing` where no prediction touches it, `mistyped` where only predictions of other types do,
+    `misplaced` where one of its type has other boundaries. A prediction is `invented` where it touches none of these
+    and is no strict match.
+
+    >>> [(f.span.start, f.fault) for f in span_faults(
+    ...     [Span(0, 4, "PERSON"), Span(9, 12, "DATE"), Span(20, 25, "DATE")],
+    ...     [Span(0, 5, "PERSON"), Span(9, 12, "PLACE"), Span(30, 31, "PLACE")])]
+    [(0, 'misplaced'), (9, 'mistyped'), (20, 'missing'), (30, 'invented')]
+    """
+    found, right = span_matches(labelled, predicted, SpanMatch.STRICT)
+    if all(found) and all(right):
+        return []
+    lost = [span for span, hit in zip(labelled, found, strict=True) if not hit]
+    wrong = [span for span, hit in zip(predicted, right, strict=True) if not hit]
+    touched = _hits(lost, predicted, SpanMatch.PARTIAL)
+    of_type = _hits(lost, predicted, SpanMatch.TYPE)
+    told = _hits(wrong, lost, SpanMatch.PARTIAL)
+    faults = [
+        SpanFault(span, "misplaced" if same else "mistyped" if near else "missing")
+        for span, near, same in zip(lost, touched, of_type, strict=True)
+    ]
+    faults += [SpanFault(span, "invented") for span, near in zip(wrong, told, strict=True) if not near]
+    return sorted(faults, key=lambda fault: (fault.span, fault.fault))
+
+
 def _hits(spans: Sequence[Span], others: Sequence[Span], match: SpanMatch) -> list[bool]:
     if match is SpanMatch.STRICT:
         known = set(others)

@@ -6,9 +6,12 @@ as a hint, confirms it. Where it does not, the texts are aligned as a whole.
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import pairwise
+from operator import itemgetter
+from typing import cast
 
 from rapidfuzz.distance import Levenshtein
 
@@ -49,6 +52,39 @@ class EditCounts:
         return ratio(self.distance, self.length)
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Edits side by side, taken as one: [start, end) of the reference became [found_start, found_end).
+
+    Characters or words, counted from 0, whichever were compared.
+    """
+
+    start: int
+    end: int
+    found_start: int
+    found_end: int
+
+    @property
+    def size(self) -> int:
+        """The longer of the two sides: how many edits it holds."""
+        return max(self.end - self.start, self.found_end - self.found_start)
+
+    @property
+    def fault(self) -> str:
+        """`missing` where nothing is in its place, `invented` where there was nothing, else `changed`."""
+        if self.found_start == self.found_end:
+            return "missing"
+        return "invented" if self.start == self.end else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The number of edits, and the largest of them, largest first, in the order of the reference where equal."""
+
+    counts: EditCounts
+    largest: tuple[Edit, ...]
+
+
 def comparison_text(text: str) -> str:
     """The text as CER and WER compare it: NFC, every run of white space one space, none at the ends.
 
@@ -70,14 +106,23 @@ def edit_counts(reference: str | Sequence[str], hypothesis: str | Sequence[str])
     >>> edit_counts("the cat sat".split(), "the cat sat down".split())
     EditCounts(substitutions=0, deletions=0, insertions=1, length=3, exact=True)
     """
+    return align(reference, hypothesis, most=0).counts
+
+
+def align(reference: str | Sequence[str], hypothesis: str | Sequence[str], most: int) -> Alignment:
+    """`edit_counts`, and where up to `most` of the edits are.
+
+    >>> align("the cat sat down".split(), "a cat sat".split(), most=1).largest
+    (Edit(start=0, end=1, found_start=0, found_end=1),)
+    """
     if isinstance(reference, str) and isinstance(hypothesis, str):
-        return _counts(reference, hypothesis, step=512, anchor=32)
+        return _align(reference, hypothesis, 512, 32, most)
     # Words become single characters, for which rapidfuzz has its fastest code.
     numbers: dict[str, int] = {}
     left, right = (
         "".join(chr(numbers.setdefault(word, len(numbers))) for word in words) for words in (reference, hypothesis)
     )
-    return _counts(left, right, step=128, anchor=8)
+    return _align(left, right, 128, 8, most)
 
 
 def cer(reference: str, hypothesis: str) -> float | None:
@@ -98,23 +143,53 @@ def wer(reference: str, hypothesis: str) -> float | None:
     return edit_counts(comparison_text(reference).split(), comparison_text(hypothesis).split()).rate
 
 
-def _counts(reference: str, hypothesis: str, step: int, anchor: int) -> EditCounts:
+def _align(reference: str, hypothesis: str, step: int, anchor: int, most: int) -> Alignment:
     parts = list(_parts(reference, hypothesis, step, anchor))
     blind = [part for part in parts if len(part[0]) * len(part[1]) > _PART_LIMIT]
     pieces = [piece for part in parts for piece in (_blind_parts(*part) if part in blind else [part])]
-    tally = {"replace": 0, "delete": 0, "insert": 0}
-    for left, right in pieces:
-        for operation in Levenshtein.editops(left, right, score_hint=64):
-            tally[operation.tag] += 1
+    tally, largest = _edits(pieces, 64, most)
     bound = sum(tally.values())
     exact = not blind and len(reference) * bound <= _CONFIRM_LIMIT
     if exact and len(pieces) > 1:
         distance = Levenshtein.distance(reference, hypothesis, score_hint=max(bound, 1))
         if distance != bound:
-            tally = dict.fromkeys(tally, 0)
-            for operation in Levenshtein.editops(reference, hypothesis, score_hint=distance):
-                tally[operation.tag] += 1
-    return EditCounts(tally["replace"], tally["delete"], tally["insert"], len(reference), exact)
+            tally, largest = _edits([(reference, hypothesis)], distance, most)
+    counts = EditCounts(tally["replace"], tally["delete"], tally["insert"], len(reference), exact)
+    return Alignment(counts, tuple(largest))
+
+
+def _edits(pieces: Iterable[tuple[str, str]], hint: int, most: int) -> tuple[dict[str, int], list[Edit]]:
+    """Edits of texts that are aligned piece by piece: how many of each kind, and the largest."""
+    tally = {"replace": 0, "delete": 0, "insert": 0}
+    # All are read, to be counted, also where none is wanted.
+    largest = nlargest(max(most, 1), _joined(pieces, hint, tally), key=itemgetter(0))
+    return tally, [Edit(*place) for _, *place in largest[:most]]
+
+
+def _joined(
+    pieces: Iterable[tuple[str, str]], hint: int, tally: dict[str, int]
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Size and place of each edit, those side by side as one; tuples, since there may be very many."""
+    start = found_start = 0
+    size = first = end = found_first = found_end = 0
+    for left, right in pieces:
+        if left != right:
+            operations = Levenshtein.opcodes(left, right, score_hint=hint).as_list()
+            for kind, a, b, c, d in cast(list[tuple[str, int, int, int, int]], operations):
+                if kind == "equal":
+                    continue
+                number = b - a or d - c
+                tally[kind] += number
+                if start + a == end and found_start + c == found_end:
+                    size += number
+                else:
+                    if size:
+                        yield size, first, end, found_first, found_end
+                    size, first, found_first = number, start + a, found_start + c
+                end, found_end = start + b, found_start + d
+        start, found_start = start + len(left), found_start + len(right)
+    if size:
+        yield size, first, end, found_first, found_end
 
 
 def _parts(reference: str, hypothesis: str, step: int, anchor: int) -> Iterator[tuple[str, str]]:

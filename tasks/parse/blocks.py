@@ -123,7 +123,8 @@ def code_text(block: Block) -> str:
     """Lines of code with their indentation, which a PDF keeps only as a distance."""
     widths = [(line.box[2] - line.box[0]) / len(line.text) for line in block.lines]
     width = max(sorted(widths)[len(widths) // 2], 1.0)
-    return "\n".join(" " * round((line.box[0] - block.box[0]) / width) + line.text for line in block.lines)
+    left = min(line.box[0] for line in block.lines)
+    return "\n".join(" " * round((line.box[0] - left) / width) + line.text for line in block.lines)
 
 
 def recurrence(block: Block) -> tuple[str, int]:

@@ -57,10 +57,11 @@ class TreeOptions:
 
 @dataclass(slots=True)
 class TreePages:
-    """What was found on pages: sheets that are shown, by page, and pages that show a picture and gave no text."""
+    """What was found on pages: sheets that are shown, by page, pages that are hidden, and pages of a picture only."""
 
     sheets: list[tuple[int, str]] = field(default_factory=list)
     without_output: list[int] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
 
 
 def read_document(document: DoclingDocument, elements: Elements, options: TreeOptions = TreeOptions()) -> TreePages:
@@ -71,7 +72,7 @@ def read_document(document: DoclingDocument, elements: Elements, options: TreeOp
     """
     reader = _Reader(document, elements, options)
     reader.read(document.body, 0)
-    found = TreePages(reader.sheets)
+    found = TreePages(reader.sheets, hidden=reader.hidden)
     if options.paged:
         with_text = {row["page"] for row in elements.rows}
         found.without_output = sorted(reader.pictured - with_text)
@@ -113,12 +114,15 @@ class _Reader:
         self._box: tuple[float, float, float, float] | None = None
         self.sheets: list[tuple[int, str]] = []
         self.pictured: set[int] = set()
+        self.hidden: list[int] = []
 
     def read(self, node: NodeItem, lists: int) -> None:
         """Adds what lies below a node; `lists` is the number of lists around it."""
         for child in self._children(node):
             if isinstance(child, GroupItem) and child.label in _PAGES and self._options.paged:
                 self._page = (self._page or 0) + 1
+                if not self._is_shown(child):
+                    self.hidden.append(self._page)
             if not self._is_shown(child):
                 continue
             if self._options.placed:

@@ -121,6 +121,7 @@ def parsed(
     *,
     pages: int = 1,
     pages_without_output: Sequence[int] = (),
+    pages_hidden: Sequence[int] = (),
     encoding: str | None = None,
     title: str | None = None,
     authors: Sequence[str] = (),
@@ -141,6 +142,7 @@ def parsed(
         "meta_language": _one_line(language),
         "parts": list(parts) or None,
         "elements": elements.rows,
+        "pages_hidden": list(pages_hidden) or None,
     }
 
 

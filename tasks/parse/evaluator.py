@@ -15,10 +15,13 @@ from tasks.metrics.rates import DetectionCounts
 from tasks.metrics.rows import MetricRows
 from tasks.metrics.table_match import PlacedTable, adjacency, match_tables
 from tasks.metrics.table_tree import teds
-from tasks.metrics.text_distance import EditCounts, comparison_text, edit_counts
+from tasks.metrics.text_distance import Alignment, align, comparison_text, edit_counts
 from tasks.metrics.tree_distance import TableTooLargeError
 from tasks.parse.assertions import assertion_rows
 from tasks.stage import Cost, Evidence, StageSettings
+
+MOST_EDITS = 20
+"""The largest edits of a document that are told by their place, of characters and of words."""
 
 LABELS = ("text", "tables", "structure", "page_assertions")
 _METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -70,7 +73,8 @@ def evaluate(evidence: Evidence, settings: StageSettings) -> pa.Table:
 def _free(rows: MetricRows, row: Mapping[str, Any], cost: Cost | None) -> None:
     document_id, pages = row["document_id"], row["pages"]
     texts = [element["text"] for element in row["elements"]]
-    rows.ratio("page_completeness", document_id, pages - len(row["pages_without_output"]), pages)
+    shown = pages - len(row["pages_hidden"] or ())
+    rows.ratio("page_completeness", document_id, shown - len(row["pages_without_output"]), shown, version=2)
     rows.ratio("garbage_ratio", document_id, sum(map(garbage_characters, texts)), sum(map(len, texts)), version=2)
     if cost is None:
         rows.without_value("seconds_per_page", document_id, MetricStatus.MISSING)
@@ -82,19 +86,24 @@ def _free(rows: MetricRows, row: Mapping[str, Any], cost: Cost | None) -> None:
         rows.value("peak_rss", document_id, float(cost.peak_rss_bytes))
 
 
-def _text(rows: MetricRows, document_id: str, label: TextLabel, elements: Elements) -> None:
+def compared_texts(label: TextLabel, elements: Elements) -> tuple[str, str]:
+    """The labelled text and the extracted one as they are compared, and as places of edits are counted in."""
     expected = comparison_text(label.text)
     found = comparison_text("\n".join(element["text"] for element in elements))
-    if "case" in label.ignores:
-        expected, found = expected.casefold(), found.casefold()
-    _edits(rows, "cer", document_id, edit_counts(expected, found))
+    return (expected.casefold(), found.casefold()) if "case" in label.ignores else (expected, found)
+
+
+def _text(rows: MetricRows, document_id: str, label: TextLabel, elements: Elements) -> None:
+    expected, found = compared_texts(label, elements)
+    _edits(rows, "cer", document_id, align(expected, found, MOST_EDITS))
     closed_up = edit_counts(expected.replace(" ", ""), found.replace(" ", ""))
     rows.ratio("cer", document_id, closed_up.distance, closed_up.length, slice_of=("white_space", "ignored"))
-    _edits(rows, "wer", document_id, edit_counts(expected.split(), found.split()))
+    _edits(rows, "wer", document_id, align(expected.split(), found.split(), MOST_EDITS))
     rows.ratio("length_ratio", document_id, len(found), len(expected))
 
 
-def _edits(rows: MetricRows, metric: str, document_id: str, counts: EditCounts) -> None:
+def _edits(rows: MetricRows, metric: str, document_id: str, alignment: Alignment) -> None:
+    counts = alignment.counts
     rows.ratio(metric, document_id, counts.distance, counts.length)
     for edit, number in (
         ("substitution", counts.substitutions),
@@ -102,6 +111,9 @@ def _edits(rows: MetricRows, metric: str, document_id: str, counts: EditCounts) 
         ("insertion", counts.insertions),
     ):
         rows.ratio(metric, document_id, number, counts.length, slice_of=("edit", edit))
+    for place in alignment.largest:
+        unit_id = f"{document_id}#expected-{place.start}-{place.end}-found-{place.found_start}-{place.found_end}"
+        rows.ratio(metric, document_id, place.size, counts.length, unit_id=unit_id, slice_of=("fault", place.fault))
 
 
 def _tables(rows: MetricRows, document_id: str, labels: Sequence[TableLabel], elements: Elements) -> None:

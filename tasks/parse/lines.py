@@ -11,7 +11,10 @@ Box: TypeAlias = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A run of text on one base line. `bold` and `mono` hold when nearly all of it is; `ocr` when it was recognized."""
+    """A run of text on one base line. `bold` and `mono` hold when nearly all of it is; `ocr` when it was recognized.
+
+    `turn` is by how many degrees clockwise its text is turned: 0, 90, 180 or 270; null where it stands askew.
+    """
 
     text: str
     box: Box
@@ -19,8 +22,13 @@ class Line:
     bold: bool
     mono: bool
     raised: bool
-    upright: bool
+    turn: int | None
     ocr: bool = False
+
+    @property
+    def upright(self) -> bool:
+        """Whether it is read from the left to the right of the page."""
+        return self.turn == 0
 
     @property
     def middle(self) -> float:
@@ -32,6 +40,18 @@ def union(boxes: Iterable[Sequence[float]]) -> Box:
     """The smallest box around all of these."""
     edges = list(zip(*boxes, strict=True))
     return min(edges[0]), min(edges[1]), max(edges[2]), max(edges[3])
+
+
+def quarter_turn(x: float, y: float) -> int | None:
+    """The turn of text that runs in this direction, y from the top; null where it is none of the four.
+
+    >>> quarter_turn(1, 0), quarter_turn(0, 1), quarter_turn(-1, 0.01), quarter_turn(0, -1), quarter_turn(0.7, 0.7)
+    (0, 90, 180, 270, None)
+    """
+    long = max(abs(x), abs(y))
+    if min(abs(x), abs(y)) > 0.1 * long:
+        return None
+    return (0 if x >= 0 else 180) if abs(x) == long else (90 if y >= 0 else 270)
 
 
 def rows_of(lines: Sequence[Line]) -> list[list[Line]]:
@@ -59,7 +79,7 @@ def merged(row: Sequence[Line]) -> Line:
         all(line.bold for line in row),
         all(line.mono for line in row),
         row[0].raised,
-        longest.upright,
+        longest.turn,
         row[0].ocr,
     )
 

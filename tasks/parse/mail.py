@@ -41,6 +41,7 @@ def parse_mail(path: str, settings: dict[str, Any], declared: str | None, pages:
         reader.elements,
         pages=reader.pages,
         pages_without_output=reader.missing,
+        pages_hidden=reader.hidden,
         title=_header(message, "Subject"),
         authors=_authors(message),
         published=_sent(message),
@@ -75,6 +76,7 @@ class _Reader:
     elements: Elements = field(default_factory=Elements)
     parts: list[Row] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
     pages: int = 0
     attachments: int = 0
 
@@ -116,12 +118,14 @@ class _Reader:
         elif media_type == EMAIL:
             self.add_message(message or _read(data), name, level=level, depth=depth)
         else:
-            self._add_file(data, media_type, title, name, level=level)
+            self._add_file(data, media_type, _charset(attachment), title, name, level=level)
 
-    def _add_file(self, data: bytes, media_type: str, title: str, name: str, *, level: int) -> None:
+    def _add_file(
+        self, data: bytes, media_type: str, charset: str | None, title: str, name: str, *, level: int
+    ) -> None:
         first = self.pages + 1
         try:
-            row = self._parse(data, media_type, first)
+            row = self._parse(data, media_type, charset, first)
         except DocumentError as error:
             self._add_unread(name, media_type, error.error_class)
             return
@@ -136,10 +140,11 @@ class _Reader:
             place = {"name": inner_name(name, inner["name"]), "first_page": first + inner["first_page"] - 1}
             self.parts.append(inner | place)
         self.missing += [first + page - 1 for page in row["pages_without_output"]]
+        self.hidden += [first + page - 1 for page in row["pages_hidden"] or ()]
         self.elements.begin_part(name, title, level=level, page=first)
         self.elements.add_parsed(row, level=level, first_page=first)
 
-    def _parse(self, data: bytes, media_type: str, first: int) -> Row:
+    def _parse(self, data: bytes, media_type: str, charset: str | None, first: int) -> Row:
         if not data:
             raise DocumentError("empty", "the attachment has no bytes", remedy="ask the sender for it")
         target = inner_backend_of(media_type, self.settings["backends"]).target
@@ -151,7 +156,8 @@ class _Reader:
         with tempfile.TemporaryFile() as file:  # without a name, so that it is gone whatever becomes of the worker
             file.write(data)
             file.flush()
-            row: Row = parser(f"/dev/fd/{file.fileno()}", self.settings, None, pages)
+            stated = _typed(media_type, charset)
+            row: Row = parser(f"/dev/fd/{file.fileno()}", self.settings, stated, pages)
         if not row["elements"]:
             raise DocumentError("empty_parse", "the parser found no text in the attachment", remedy="open it")
         return row
@@ -200,14 +206,26 @@ def _alternative(parts: list[EmailMessage], *, related: bool) -> Iterator[_Leaf]
 
 def _body(leaf: EmailMessage) -> Elements:
     markup = leaf.get_content_type() == "text/html"
-    charset = leaf.get_content_charset()
-    declared = f"{leaf.get_content_type()}; charset={charset}" if charset else None
+    declared = _typed(leaf.get_content_type(), _charset(leaf))
     text, _ = decode(_payload(leaf), declared=declared, markup=markup)
     if not markup:
         return text_elements(text)
     elements = Elements()
     add_fragment(elements, text)
     return elements
+
+
+def _charset(leaf: EmailMessage) -> str | None:
+    """The encoding that a leaf declares; null where it declares none."""
+    try:
+        return leaf.get_content_charset()
+    except _HEADER_FAULTS:
+        return None
+
+
+def _typed(media_type: str, charset: str | None) -> str | None:
+    """What a server would have declared."""
+    return f"{media_type}; charset={charset}" if charset else None
 
 
 def _payload(leaf: Message) -> bytes:

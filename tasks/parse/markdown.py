@@ -1,4 +1,4 @@
-"""Markdown (CommonMark with tables and front matter), by markdown-it-py."""
+"""Markdown (CommonMark with tables, footnotes and front matter), by markdown-it-py."""
 
 import re
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from tasks.documents.cage_worker import Pages
 from tasks.parse.elements import Elements, Row, parsed
 from tasks.parse.encoding import decode
 from tasks.parse.html_blocks import add_fragment
+from tasks.parse.markdown_notes import with_footnotes
 from tasks.parse.tables import Cell
 
 _FRONT_MATTER = re.compile(r"---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
@@ -44,8 +45,10 @@ def markdown_elements(text: str) -> Elements:
     [('heading', 1, 'A b'), ('list_item', 1, 'x'), ('list_item', 2, 'y')]
     """
     elements = Elements()
-    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    parser = with_footnotes(MarkdownIt("commonmark").enable(["table", "strikethrough"]))
+    tokens = parser.parse(text)
     lists = 0
+    plain, around = ElementKind.PARAGRAPH, 0  # `around`: the lists around the note that is being read
     item: list[str] | None = None  # the paragraphs of the list item that is being read
     rows: list[list[Cell]] = []
 
@@ -57,7 +60,13 @@ def markdown_elements(text: str) -> Elements:
 
     for i, token in enumerate(tokens):
         kind = token.type
-        if kind in {"bullet_list_open", "ordered_list_open"}:
+        if kind in {"footnote_open", "footnote_close"}:
+            flush()
+            opens = kind == "footnote_open"
+            plain = ElementKind.FOOTNOTE if opens else ElementKind.PARAGRAPH
+            around, lists = (lists, 0) if opens else (0, around)
+            item = [] if lists else None
+        elif kind in {"bullet_list_open", "ordered_list_open"}:
             flush()
             lists += 1
         elif kind in {"bullet_list_close", "ordered_list_close"}:
@@ -77,7 +86,7 @@ def markdown_elements(text: str) -> Elements:
             elif item is not None:
                 item.append(words)
             else:
-                elements.add(ElementKind.PARAGRAPH, words)
+                elements.add(plain, words)
         elif kind == "tr_open":
             rows.append([])
         elif kind == "table_close":

@@ -104,8 +104,8 @@ def straight_lines(reading: Reading, frame: Frame, points_per_pixel: float) -> l
         same = _SMALL * usual <= line.height <= _LARGE * usual
         size = _EM_PER_HEIGHT * points_per_pixel * (usual if same else line.height)
         box = x - half, y - up, x + half, y + up
-        upright = abs(line.angle - frame.tilt) < 10
-        lines.append(Line(line.text, box, size, False, False, False, upright, ocr=True))
+        turn = 0 if abs(line.angle - frame.tilt) < 10 else None
+        lines.append(Line(line.text, box, size, False, False, False, turn, ocr=True))
     return lines
 
 

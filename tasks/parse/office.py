@@ -32,6 +32,7 @@ from tasks.parse.elements import Elements, Row, parsed, part
 from tasks.parse.encoding import decode
 from tasks.parse.office_properties import declared_properties
 from tasks.parse.text import parse_text
+from tasks.parse.tracked_changes import accepted
 
 os.environ["DOCLING_LIBREOFFICE_CMD"] = os.devnull
 """docling would start LibreOffice, where it finds one, to draw pictures that have no text for us."""
@@ -54,13 +55,15 @@ class _WholeParagraphs(MsWordDocumentBackend):
 
 
 def parse_docx(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
-    """The elements of a Word file. It has no pages until it is printed; page headers and footers are left out.
+    """The elements of a Word file. It has no pages until it is printed; page headers and footers are left out,
+    tracked changes are accepted.
 
     Raises:
         DocumentError: `corrupt`, `encrypted`, `archive_limit`.
     """
     _WholeParagraphs.captions.clear()
-    data, properties = _checked(path, settings)
+    with open_archive(Path(path), settings["containers"]) as archive:
+        data, properties = accepted(Path(path).read_bytes(), archive), declared_properties(archive)
     document = _convert(data, InputFormat.DOCX, WordFormatOption(backend=_WholeParagraphs))
     elements = Elements()
     captions = frozenset(_WholeParagraphs.captions)
@@ -93,7 +96,7 @@ def parse_pptx(path: str, settings: dict[str, Any], declared: str | None, pages:
     elements = Elements()
     found = read_document(document, elements, TreeOptions(paged=True))
     count = max(1, len(document.pages))
-    return _row(elements, properties, pages=count, pages_without_output=found.without_output)
+    return _row(elements, properties, pages=count, pages_without_output=found.without_output, pages_hidden=found.hidden)
 
 
 def parse_xlsx(path: str, settings: dict[str, Any], declared: str | None, pages: Pages) -> Row:
@@ -115,6 +118,7 @@ def parse_xlsx(path: str, settings: dict[str, Any], declared: str | None, pages:
         properties,
         pages=max(1, len(document.pages)),
         pages_without_output=found.without_output,
+        pages_hidden=found.hidden,
         parts=[part(name, None, first_page=page) for page, name in found.sheets],
     )
 

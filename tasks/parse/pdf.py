@@ -7,12 +7,14 @@ from PIL import Image
 
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
-from tasks.parse.blocks import Block, paragraphs
+from tasks.parse.blocks import Block
 from tasks.parse.elements import Row
-from tasks.parse.order import reading_order
+from tasks.parse.form_fields import field_lines
+from tasks.parse.pdf_fields import FilledFields
 from tasks.parse.pdf_lines import page_lines
 from tasks.parse.pdf_pages import CORRUPT_REMEDY, PdfPage, encrypted, has_end, pdf_row, stated_metadata
-from tasks.parse.pdf_tables import page_tables
+from tasks.parse.pdf_tables import PlacedWord, page_tables, page_words
+from tasks.parse.turns import ordered_blocks
 
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
@@ -49,7 +51,11 @@ class _Page(PdfPage):
             # Coordinates are those of the page as drawn; the reader sees it turned.
             page.remove_rotation()
         self.size = page.rect.width, page.rect.height
-        self.lines = page_lines(page)
+        self._fields = FilledFields(page)
+        with self._fields.hidden():
+            lines = page_lines(page)
+        self._values = field_lines(self._fields.fields, lines, self.size)
+        self.lines = lines + self._values
 
     def is_blank(self) -> bool:
         """Whether it draws nothing, or all its pixels have one colour; not where the library had its doubts."""
@@ -72,16 +78,15 @@ class _Page(PdfPage):
     def blocks(self) -> list[Block] | None:
         """Its text and tables in reading order."""
         try:
-            grids, rest = page_tables(self._page, self.lines, self._tables, self._progress.extend)
+            grids, rest = page_tables(self._page, self.lines, self._words, self._tables, self._progress.extend)
         except _PYMUPDF_ERRORS:
             return None
-        blocks = [block for group in reading_order(rest) for block in paragraphs(group, self._number)]
-        for grid in grids:
-            # A table stands before the first block that begins below its top in a column that it touches.
-            table = Block(self._number, grid.box, table=grid.rows)
-            place = next((i for i, block in enumerate(blocks) if _follows(block.box, grid.box)), len(blocks))
-            blocks.insert(place, table)
-        return blocks
+        tables = [Block(self._number, grid.box, table=grid.rows) for grid in grids]
+        return ordered_blocks(rest, self._number, self.size, tables)
+
+    def _words(self) -> list[PlacedWord]:
+        with self._fields.hidden():
+            return page_words(self._page, self._values)
 
 
 def _open(path: str) -> Any:
@@ -108,10 +113,6 @@ def _open(path: str) -> Any:
 def _declared_pages(document: Any) -> int:
     kind, value = document.xref_get_key(document.pdf_catalog(), "Pages/Count")
     return int(value) if kind == "int" else 0
-
-
-def _follows(box: tuple[float, ...], table: tuple[float, ...]) -> bool:
-    return box[1] >= table[1] and box[0] < table[2] and box[2] > table[0]
 
 
 def _metadata(document: Any) -> dict[str, Any]:

@@ -122,5 +122,5 @@ def _lines(document: DoclingDocument, number: int) -> list[Line]:
             if box.coord_origin == CoordOrigin.BOTTOMLEFT:
                 box = box.to_top_left_origin(height)
             size = round(2 * _HEIGHT_TO_SIZE * (box.b - box.t)) / 2
-            lines.append(Line(item.text.strip(), (box.l, box.t, box.r, box.b), size, False, False, False, True))
+            lines.append(Line(item.text.strip(), (box.l, box.t, box.r, box.b), size, False, False, False, 0))
     return lines

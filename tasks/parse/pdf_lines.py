@@ -9,7 +9,7 @@ from typing import Any
 import pymupdf
 
 from tasks.parse.leftward import LEFTWARD, spoken_order
-from tasks.parse.lines import Line, union
+from tasks.parse.lines import Line, quarter_turn, union
 
 _LAM = "\u0644"
 _ALEFS = "\u0622\u0623\u0625\u0627"
@@ -21,12 +21,11 @@ FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 
 
 def page_lines(page: Any) -> list[Line]:
-    """All runs of text, in the order of the file, and the values of filled form fields."""
+    """All runs of text, in the order of the file, what annotations and form fields draw included."""
     raw = _raw_lines(page, "dict")
     if any(LEFTWARD.search(span["text"]) for line in raw for span in line["spans"]):
         raw = [_in_spoken_order(line) for line in _raw_lines(page, "rawdict")]
-    lines = [line for one in raw if (line := _line(one))]
-    return lines + [line for widget in page.widgets() or () if (line := _field(widget))]
+    return [line for one in raw if (line := _line(one))]
 
 
 def _raw_lines(page: Any, form: str) -> list[dict[str, Any]]:
@@ -127,13 +126,5 @@ def _line(raw: dict[str, Any]) -> Line | None:
         mostly(pymupdf.TEXT_FONT_BOLD),
         mostly(pymupdf.TEXT_FONT_MONOSPACED),
         bool(solid[0]["flags"] & pymupdf.TEXT_FONT_SUPERSCRIPT),
-        abs(raw["dir"][1]) < 0.1 and raw["dir"][0] > 0,
+        quarter_turn(*raw["dir"]),
     )
-
-
-def _field(widget: Any) -> Line | None:
-    value = widget.field_value
-    kinds = {pymupdf.PDF_WIDGET_TYPE_TEXT, pymupdf.PDF_WIDGET_TYPE_COMBOBOX, pymupdf.PDF_WIDGET_TYPE_LISTBOX}
-    if widget.field_type not in kinds or not isinstance(value, str) or not value.strip():
-        return None
-    return Line(value.strip(), union([widget.rect]), widget.text_fontsize or 10.0, False, False, False, True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from tasks.parse.leftward import LEFTWARD, spoken_order
 from tasks.parse.lines import Box, Line, rows_of, union
@@ -13,6 +13,9 @@ from tasks.parse.tables import Cell, Rows
 _MOST_RUNS_PER_CELL = 2.0
 _SAME_TABLE = 0.8
 """Share of the runs of text in two boxes that lie in both, from which on they are one table."""
+
+PlacedWord: TypeAlias = tuple[float, float, float, float, str, int, int, int]
+"""As PyMuPDF gives it: box, text, and the numbers of block, line and word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,18 @@ class Grid:
     fill: float
 
 
+def page_words(page: Any, values: Sequence[Line]) -> list[PlacedWord]:
+    """The words of a page, and the values of its fields as words."""
+    words: list[PlacedWord] = list(page.get_text("words", flags=FLAGS))
+    return words + [(*line.box, line.text, -1 - i, 0, 0) for i, line in enumerate(values)]
+
+
 def page_tables(
-    page: Any, lines: Sequence[Line], method: str, before_model: Callable[[], None]
+    page: Any,
+    lines: Sequence[Line],
+    read_words: Callable[[], Sequence[PlacedWord]],
+    method: str,
+    before_model: Callable[[], None],
 ) -> tuple[list[Grid], list[Line]]:
     """The tables of a page from the top, and the lines that stand in none of them.
 
@@ -34,11 +47,12 @@ def page_tables(
     that show signs of a table: three rows or more that begin or end runs of short text at the same three places.
     Where both find a table in one place, the drawn grid is taken if a greater share of its cells holds text, and its
     cells hold no more than two runs of text on average; otherwise its rules part too much, or do not part all rows.
-    `before_model` is called before the model is asked, which takes a second or more.
+    `read_words` gives what cells are filled with (`page_words`). `before_model` is called before the model is asked,
+    which takes a second or more.
     """
     if method == "none":
         return [], list(lines)
-    words = page.get_text("words", flags=FLAGS)
+    words = read_words()
     grids = _grids(page.find_tables(use_layout=False), words, lines)
     if method == "layout" or (method == "auto" and _has_aligned_runs(lines)):
         before_model()

@@ -10,12 +10,12 @@ from PIL import Image
 
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
-from tasks.parse.blocks import Block, paragraphs
+from tasks.parse.blocks import Block
 from tasks.parse.elements import Row
 from tasks.parse.lines import Line
-from tasks.parse.order import reading_order
 from tasks.parse.pdf_pages import CORRUPT_REMEDY, PdfPage, encrypted, has_end, pdf_row, stated_metadata
 from tasks.parse.pdfium_lines import page_lines
+from tasks.parse.turns import ordered_blocks
 
 _BLANK_DPI = 36
 _END_WITHIN = 65_536
@@ -76,7 +76,7 @@ class PdfiumPage(PdfPage):
 
     def blocks(self) -> list[Block] | None:
         """Its text in reading order."""
-        return [block for group in reading_order(self.lines) for block in paragraphs(group, self._number)]
+        return ordered_blocks(self.lines, self._number, self.size)
 
 
 def open_document(path: str) -> Any:

@@ -12,8 +12,10 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from tasks.parse.form_fields import field_lines
 from tasks.parse.leftward import LEFTWARD, spoken
-from tasks.parse.lines import Box, Line, union
+from tasks.parse.lines import Box, Line, quarter_turn, union
+from tasks.parse.pdfium_fields import filled_fields
 
 _WIDE = 1.2
 """Gap in type sizes at which a line ends: between columns, or between the cells of a table."""
@@ -29,6 +31,8 @@ _SOFT_HYPHENS = (0x02, 0xFFFE)
 class _Run:
     size: float
     first: int
+    direction: tuple[float, float]
+    """In which its text runs, y from the bottom of the page."""
     characters: list[str] = field(default_factory=list)
     boxes: list[Box] = field(default_factory=list)
 
@@ -44,7 +48,8 @@ def page_lines(page: Any, form: Any) -> list[Line]:
         lines = [line for run in _runs(text.raw, text.count_chars()) if (line := _line(text.raw, run, to_view))]
     finally:
         text.close()
-    return lines + list(_fields(page, form, to_view)) if form else lines
+    fields = list(filled_fields(page, form, to_view.box)) if form else []
+    return lines + field_lines(fields, lines, page.get_size())
 
 
 class _Viewer:
@@ -60,6 +65,12 @@ class _Viewer:
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
         points = [self._point(left, bottom), self._point(right, top)]
         return union((x, y, x, y) for x, y in points)
+
+    def turn(self, x: float, y: float) -> int | None:
+        """The turn of text that runs in this direction of the page."""
+        long = math.hypot(x, y) or 1.0
+        origin, end = self._point(0, 0), self._point(100 * x / long, 100 * y / long)
+        return quarter_turn(end[0] - origin[0], end[1] - origin[1])
 
     def _point(self, x: float, y: float) -> tuple[float, float]:
         across, down = ctypes.c_int(), ctypes.c_int()
@@ -88,7 +99,8 @@ def _runs(text: Any, count: int) -> Iterator[_Run]:
         if run is None or not _goes_on(run, left, right, bottom, top):
             if run:
                 yield run
-            run = _Run(_size(text, i), i)
+            size, direction = _size_and_direction(text, i)
+            run = _Run(size, i, direction)
         elif space:
             run.characters.append(" ")
         space = False
@@ -99,21 +111,32 @@ def _runs(text: Any, count: int) -> Iterator[_Run]:
 
 
 def _goes_on(run: _Run, left: float, right: float, bottom: float, top: float) -> bool:
-    before = run.boxes[-1]
+    before, (left, bottom, right, top) = (_along(run, box) for box in (run.boxes[-1], (left, bottom, right, top)))
     along = left - before[2] if right >= before[0] else before[0] - right
     across = max(bottom - before[3], before[1] - top)
     if max(along, across) > _WIDE * run.size:
         return False
-    # Characters of one line overlap in height, or stand in one column where the line runs up or down.
+    # Characters of one line overlap in height, or stand in one column where they are written downwards.
     level = across < 0.2 * run.size and left > before[0] - 0.5 * run.size
-    stacked = along < 0.2 * run.size and right - left < 1.5 * run.size and _turned(run)
+    stacked = along < 0.2 * run.size and right - left < 1.5 * run.size and _stacked(run)
     return level or stacked
 
 
-def _turned(run: _Run) -> bool:
-    """Whether a run goes up or down the page so far; one character alone may."""
-    boxes = run.boxes
-    return len(boxes) == 1 or abs(boxes[-1][1] - boxes[0][1]) > abs(boxes[-1][0] - boxes[0][0])
+def _along(run: _Run, box: Box) -> Box:
+    """A box as left, bottom, right and top when the page is turned so that the text of a run stands upright."""
+    left, bottom, right, top = box
+    turn = quarter_turn(run.direction[0], -run.direction[1])
+    if turn == 90:
+        return -top, left, -bottom, right
+    if turn == 180:
+        return -right, -top, -left, -bottom
+    return (bottom, -right, top, -left) if turn == 270 else box
+
+
+def _stacked(run: _Run) -> bool:
+    """Whether its characters stand below one another so far; one character alone may."""
+    boxes = [_along(run, box) for box in (run.boxes[0], run.boxes[-1])]
+    return len(run.boxes) == 1 or abs(boxes[-1][1] - boxes[0][1]) > abs(boxes[-1][0] - boxes[0][0])
 
 
 def _character(text: Any, index: int, code: int) -> str:
@@ -124,13 +147,13 @@ def _character(text: Any, index: int, code: int) -> str:
     return chr(code)
 
 
-def _size(text: Any, index: int) -> float:
-    """Type size in points: that of the font times what the page makes of it."""
+def _size_and_direction(text: Any, index: int) -> tuple[float, tuple[float, float]]:
+    """Type size in points, that of the font times what the page makes of it, and where the text runs to."""
     matrix = pdfium.FS_MATRIX()
     stated = float(pdfium.FPDFText_GetFontSize(text, index))
     if not pdfium.FPDFText_GetMatrix(text, index, matrix):
-        return stated or 1.0
-    return stated * math.hypot(matrix.c, matrix.d) or 1.0
+        return stated or 1.0, (1.0, 0.0)
+    return stated * math.hypot(matrix.c, matrix.d) or 1.0, (matrix.a, matrix.b)
 
 
 def _line(text: Any, run: _Run, to_view: _Viewer) -> Line | None:
@@ -141,7 +164,6 @@ def _line(text: Any, run: _Run, to_view: _Viewer) -> Line | None:
     if LEFTWARD.search(content) and run.boxes[-1][0] >= run.boxes[0][0]:
         content = spoken(content)
     weight, name, fixed = _font(text, run.first)
-    angle = pdfium.FPDFText_GetCharAngle(text, run.first)
     return Line(
         content,
         to_view.box(left, bottom, right, top),
@@ -149,7 +171,7 @@ def _line(text: Any, run: _Run, to_view: _Viewer) -> Line | None:
         weight >= _BOLD_WEIGHT or "bold" in name,
         fixed or any(word in name for word in _MONO),
         False,
-        abs(math.sin(angle)) < 0.1 and math.cos(angle) > 0,
+        to_view.turn(*run.direction),
     )
 
 
@@ -160,25 +182,3 @@ def _font(text: Any, index: int) -> tuple[int, str, bool]:
     length = pdfium.FPDFText_GetFontInfo(text, index, buffer, len(buffer), flags)
     name = buffer.raw[: max(0, min(length, len(buffer)) - 1)].decode("utf-8", "replace").lower()
     return pdfium.FPDFText_GetFontWeight(text, index), name, bool(flags.value & 1)
-
-
-def _fields(page: Any, form: Any, to_view: _Viewer) -> Iterator[Line]:
-    """Filled text fields and choices."""
-    kinds = (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
-    for i in range(pdfium.FPDFPage_GetAnnotCount(page.raw)):
-        annotation = pdfium.FPDFPage_GetAnnot(page.raw, i)
-        try:
-            if pdfium.FPDFAnnot_GetFormFieldType(form.raw, annotation) not in kinds:
-                continue
-            length = pdfium.FPDFAnnot_GetFormFieldValue(form.raw, annotation, None, 0)
-            buffer = ctypes.create_string_buffer(max(length, 2))
-            pdfium.FPDFAnnot_GetFormFieldValue(
-                form.raw, annotation, ctypes.cast(buffer, ctypes.POINTER(pdfium.FPDF_WCHAR)), length
-            )
-            value = buffer.raw[: max(length - 2, 0)].decode("utf-16-le", "replace").strip()
-            box = pdfium.FS_RECTF()
-            if value and pdfium.FPDFAnnot_GetRect(annotation, box):
-                place = to_view.box(box.left, box.bottom, box.right, box.top)
-                yield Line(value, place, 10.0, False, False, False, True)
-        finally:
-            pdfium.FPDFPage_CloseAnnot(annotation)

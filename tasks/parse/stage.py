@@ -11,6 +11,7 @@ from tasks.documents.cage import Cage, Job, JobResult
 from tasks.errors import DocumentError
 from tasks.parse.backends import OUTSIDE, Backend, backend_of, package_versions
 from tasks.parse.evaluator import evaluate
+from tasks.parse.gold import gold_rows
 from tasks.parse.ocr import fingerprint as ocr_fingerprint
 from tasks.parse.outside_files import outside_digest, outside_files
 from tasks.parse.settings import ParseSettings
@@ -102,14 +103,15 @@ def attachments(document: Mapping[str, Any], settings: ParseSettings) -> Mapping
 
 STAGE = Stage(
     name=StageName.PARSE,
-    version=5,
+    version=6,
     reads=(StageName.FETCH,),
     writes=PARSE,
     settings=ParseSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=4,
+    scorer_version=5,
     evaluate=evaluate,
     labels=("text", "tables", "structure", "page_assertions"),
     attachments=attachments,
+    gold=gold_rows,
 )

@@ -9,10 +9,13 @@ from schemas.names import MetricStatus, StageName
 from tasks.documents.quotes import locate
 from tasks.gold.kinds import PiiLabel, QuestionsLabel, Quote
 from tasks.metrics.rows import MetricRows
-from tasks.metrics.spans import Span, SpanCounts, SpanMatch, span_counts, span_counts_by_type
+from tasks.metrics.spans import Span, SpanCounts, SpanMatch, span_counts, span_counts_by_type, span_faults
 from tasks.pii.labels import labelled_values
 from tasks.pii.settings import PiiSettings
 from tasks.stage import CorpusEvidence, Evidence
+
+_MOST_FAULTS = 50
+"""Spans at fault that are told by their place, of one document."""
 
 _SUFFIX = {SpanMatch.STRICT: "", SpanMatch.PARTIAL: "_partial", SpanMatch.TYPE: "_type"}
 
@@ -80,6 +83,15 @@ def _spans(
         for kind, counts in span_counts_by_type(placed, predicted, match).items():
             _counts(rows, document_id, counts, suffix, ("entity_type", kind))
             _counts(rows, document_id, counts, suffix, ("entity_type_language", f"{kind}/{language}"))
+    _faults(rows, document_id, placed, predicted)
+
+
+def _faults(rows: MetricRows, document_id: str, placed: Sequence[Span], predicted: Sequence[Span]) -> None:
+    """Where the spans at fault are, in the order of the text: what was lost of recall, what was invented."""
+    for span, fault in list(dict.fromkeys((f.span, f.fault) for f in span_faults(placed, predicted)))[:_MOST_FAULTS]:
+        metric = "pii_precision" if fault == "invented" else "pii_recall"
+        unit_id = f"{document_id}#span-{span.start}-{span.end}-{span.type}"
+        rows.ratio(metric, document_id, 0, 1, unit_id=unit_id, slice_of=("fault", fault))
 
 
 def _counts(

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import unicodedata
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,16 +28,9 @@ def resolve(text: str, finds: Iterable[Find], settings: PiiSettings, place: Plac
     def rank(find: Find) -> tuple[bool, float, int, int, str]:
         return settings.action(find.type, place) == "keep", -find.score, find.start - find.end, find.start, find.type
 
-    taken: list[Find] = []
+    taken: list[Find] = []  # in the order of the text, so that only neighbours need be looked at
     for find in sorted(_joined(finds), key=rank):
-        free = [(find.start, find.end)]
-        for other in taken:
-            free = [
-                part
-                for start, end in free
-                for part in ((start, min(end, other.start)), (max(start, other.end), end))
-                if part[0] < part[1]
-            ]
+        free = _free(find, taken)
         if settings.action(find.type, place) == "keep" and free != [(find.start, find.end)]:
             continue
         for start, end in free:
@@ -46,8 +40,24 @@ def resolve(text: str, finds: Iterable[Find], settings: PiiSettings, place: Plac
             while free != [(find.start, find.end)] and start < end and not text[end - 1].isalnum():
                 end -= 1
             if start < end:
-                taken.append(Find(start, end, find.type, find.score))
-    return sorted(taken)
+                insort(taken, Find(start, end, find.type, find.score))
+    return taken
+
+
+def _free(find: Find, taken: Sequence[Find]) -> list[tuple[int, int]]:
+    """What of a find is covered by none of the sorted spans, which do not overlap."""
+    first = bisect_left(taken, find.start, key=lambda other: other.start)
+    at, free = find.start, []
+    for place in range(max(0, first - 1), len(taken)):
+        other = taken[place]
+        if other.start >= find.end:
+            break
+        if at < other.start:
+            free.append((at, other.start))
+        at = max(at, other.end)
+    if at < find.end:
+        free.append((at, find.end))
+    return free
 
 
 def _joined(finds: Iterable[Find]) -> list[Find]:

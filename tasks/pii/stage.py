@@ -5,74 +5,25 @@ searched by patterns only; the model takes identifiers for names. What was found
 document, so that a name is not masked in a sentence and left in a heading, the title or the path.
 """
 
-import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
 
 import pyarrow as pa
 
-from schemas.names import ElementKind, StageName
+from schemas.names import StageName
 from schemas.stages import PII
 from tasks.errors import DocumentError
-from tasks.pii.detection import Find, find_all, model_versions
+from tasks.pii.detection import find_all, model_versions
+from tasks.pii.document import Document, Passage, read, redacted, repeat
 from tasks.pii.evaluator import evaluate, facts
-from tasks.pii.fields import URI_TYPES, Segment, authors_of, segments, title_of
+from tasks.pii.fields import URI_TYPES
+from tasks.pii.gold import gold_rows
 from tasks.pii.own import OwnRecognizers
 from tasks.pii.plausibility import settle
 from tasks.pii.redaction import Redactor, hash_key, resolve
-from tasks.pii.settings import PiiSettings, PlaceOfText
-from tasks.pii.visible import Visible, visible
+from tasks.pii.settings import PiiSettings
 from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
-
-_PATTERNS_ONLY = frozenset({ElementKind.CODE, ElementKind.FORMULA})
-
-_LEAST_REPEATED = 5
-"""Characters from which on a found value is looked for in the rest of its document."""
-
-
-@dataclass(slots=True)
-class _Passage:
-    """A text that is searched as a unit; `offset` is where it starts in what it belongs to.
-
-    `language` is that of the model which reads it (none: patterns only); `own` are the finds of the configuration's
-    own recognizers.
-    """
-
-    seen: Visible
-    place: PlaceOfText
-    language: str | None = None
-    offset: int = 0
-    own: list[Find] = field(default_factory=list)
-    finds: list[Find] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Document:
-    """A document on its way through the stage."""
-
-    row: Mapping[str, Any]
-    text: str
-    language: str | None
-    elements: list[_Passage]
-    title: _Passage | None
-    authors: list[_Passage]
-    uri: list[tuple[Segment, _Passage]]
-
-    def passages(self) -> Iterator[_Passage]:
-        yield from self.elements
-        if self.title is not None:
-            yield self.title
-        yield from self.authors
-
-    def everything(self) -> Iterator[_Passage]:
-        yield from self.passages()
-        yield from (passage for _, passage in self.uri)
-
-    def characters(self) -> int:
-        return 1 + sum(len(passage.seen.text) for passage in self.passages())
 
 
 def run(batch: Batch, settings: PiiSettings, resources: Resources) -> StageOutput:
@@ -80,10 +31,10 @@ def run(batch: Batch, settings: PiiSettings, resources: Resources) -> StageOutpu
     started = time.perf_counter()
     redactor = Redactor(settings)
     own = OwnRecognizers(settings)
-    documents: list[_Document] = []
+    documents: list[Document] = []
     failures: list[Failure] = []
     for row, stages in batch.rows():
-        document = _read(row, stages, settings)
+        document = read(row, stages, settings)
         try:
             for passage in document.everything():
                 passage.own = own.finds(passage.seen.text)
@@ -98,42 +49,15 @@ def run(batch: Batch, settings: PiiSettings, resources: Resources) -> StageOutpu
     _search(paths, settings, own, language=None, only=URI_TYPES)
     rows = []
     for document in documents:
-        _repeat(document, settings)
-        rows.append(_redacted(document, settings, redactor))
+        repeat(document, settings)
+        rows.append(redacted(document, settings, redactor))
     seconds = (time.perf_counter() - started) / max(1, sum(document.characters() for document in documents))
     costs = {document.row["document_id"]: Cost(seconds * document.characters()) for document in documents}
     return StageOutput(pa.Table.from_pylist(rows, schema=PII), tuple(failures), costs=costs)
 
 
-def _read(row: Mapping[str, Any], stages: Mapping[StageName, Mapping[str, Any]], settings: PiiSettings) -> _Document:
-    parsed, clean = stages[StageName.PARSE], stages[StageName.NORMALIZE]
-    spoken = stages[StageName.LANGUAGE]["language"]
-    language = spoken if settings.model(spoken) is not None else None
-    kinds = {element["element_id"]: element["kind"] for element in parsed["elements"]}
-    elements = [
-        _Passage(
-            visible(clean["text"][span["start"] : span["end"]]),
-            "text",
-            language if kinds.get(span["element_id"]) not in _PATTERNS_ONLY else None,
-            span["start"],
-        )
-        for span in clean["elements"]
-        if span["start"] < span["end"]
-    ]
-    title = title_of(parsed, clean)
-    return _Document(
-        row,
-        clean["text"],
-        language,
-        elements,
-        _Passage(visible(title), "title", language) if title is not None else None,
-        [_Passage(visible(author), "authors") for author in authors_of(parsed)],
-        [(segment, _Passage(Visible(segment.text, None), "uri")) for segment in segments(row["uri"])],
-    )
-
-
 def _search(
-    passages: Sequence[_Passage],
+    passages: Sequence[Passage],
     settings: PiiSettings,
     own: OwnRecognizers,
     *,
@@ -149,86 +73,6 @@ def _search(
             finds = [settled for find in finds for settled in settle(text, find)]
         # What the configuration itself says is not weighed again.
         passage.finds = resolve(text, own.without_allowed(text, finds + passage.own), settings, passage.place)
-
-
-def _repeat(document: _Document, settings: PiiSettings) -> None:
-    """Looks for every value that was found once in the whole document; of names only those of several words."""
-    values: dict[str, Find] = {}
-    for passage in document.passages():
-        for find in passage.finds:
-            value = passage.seen.text[find.start : find.end]
-            single = find.type == "PERSON" and len(value.split()) < 2
-            if settings.redacts(find.type) and len(value) >= _LEAST_REPEATED and not single:
-                values.setdefault(value, find)
-    if not values:
-        return
-    for passage in document.passages():
-        _add(passage, values, settings)
-    loose = {re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", value))) + r"(?![^\W_])",
-                        re.IGNORECASE): find for value, find in values.items()}  # fmt: skip
-    for segment, passage in document.uri:
-        repeated = [
-            Find(match.start(), match.end(), find.type, find.score)
-            for pattern, find in loose.items()
-            for match in pattern.finditer(segment.text)
-        ]
-        passage.finds = resolve(segment.text, passage.finds + repeated, settings, "uri")
-
-
-def _add(passage: _Passage, values: Mapping[str, Find], settings: PiiSettings) -> None:
-    text = passage.seen.text
-    covered = {(find.start, find.end) for find in passage.finds}
-    repeated: list[Find] = []
-    for value, find in values.items():
-        start = text.find(value)
-        while start >= 0:
-            end = start + len(value)
-            inside_word = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
-            if not inside_word and (start, end) not in covered:
-                repeated.append(Find(start, end, find.type, find.score))
-            start = text.find(value, end)
-    if repeated:
-        passage.finds = resolve(text, passage.finds + repeated, settings, passage.place)
-
-
-def _redacted(document: _Document, settings: PiiSettings, redactor: Redactor) -> dict[str, Any]:
-    finds = [
-        Find(passage.offset + start, passage.offset + end, find.type, find.score)
-        for passage in document.elements
-        for find in passage.finds
-        for start, end in [passage.seen.source(find.start, find.end)]
-    ]
-    text, spans = redactor.redact(document.text, finds)
-    return {
-        "document_id": document.row["document_id"],
-        "coverage": "model" if document.language is not None else "unsupported_language",
-        "spans": spans,
-        "text": text,
-        "fields": list(_fields(document, settings, redactor)),
-    }
-
-
-def _fields(document: _Document, settings: PiiSettings, redactor: Redactor) -> Iterator[dict[str, Any]]:
-    def made(name: str, place: PlaceOfText, value: str, finds: Sequence[Find]) -> dict[str, Any]:
-        types = sorted({find.type for find in finds if settings.action(find.type, place) != "keep"})
-        return {"name": name, "value": redactor.redact(value, finds, place)[0], "types": types}
-
-    if document.title is not None:
-        yield made("title", "title", document.title.seen.text, document.title.finds)
-    for author in document.authors:
-        text = author.seen.text
-        if settings.authors == "keep":
-            yield made("author", "authors", text, [find for find in author.finds if find.type != "PERSON"])
-        elif settings.authors != "drop":
-            # The whole value is the name of a person, whether or not a model knows it.
-            value = redactor.replacement("PERSON", text, settings.authors)
-            yield {"name": "author", "value": value, "types": ["PERSON"]}
-    uri_finds = [
-        Find(*segment.source(find.start, find.end), find.type, find.score)
-        for segment, passage in document.uri
-        for find in passage.finds
-    ]
-    yield made("uri", "uri", document.row["uri"], uri_finds)
 
 
 def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
@@ -248,16 +92,17 @@ def fingerprint(settings: PiiSettings) -> Mapping[str, str]:
 
 STAGE = Stage(
     name=StageName.PII,
-    version=4,
+    version=5,
     reads=(StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE),
     writes=PII,
     settings=PiiSettings,
     run=run,
     fingerprint=fingerprint,
-    scorer_version=2,
+    scorer_version=3,
     evaluate=evaluate,
     context=("uri",),
     labels=("pii", "questions"),
     facts=facts,
     reads_index=True,
+    gold=gold_rows,
 )

@@ -13,6 +13,7 @@ from tasks.figures.catalogue import Catalogue, Metric
 from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.report.alone import Alone, read_alone
 from tasks.report.figure_lines import (
     JUDGEMENTS,
     Cells,
@@ -49,7 +50,9 @@ class Content:
     headlines: tuple[Line, ...]
     survival: tuple[Curve, ...]
     survival_stages: tuple[str, ...]
+    lost_evidence: tuple[dict[str, Any], ...]
     stages: tuple[StageFigures, ...]
+    alone: Alone
     quarantine: tuple[dict[str, Any], ...]
     worst: tuple[tuple[Metric, tuple[dict[str, Any], ...]], ...]
     costs: tuple[dict[str, Any], ...]
@@ -92,7 +95,9 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
             headlines=tuple(headline_lines(figures, classes, cells, catalogue, verdict)),
             survival=survival,
             survival_stages=survival_stages,
+            lost_evidence=tuple(run_query(connection, "evidence_lost").to_pylist()) if survival else (),
             stages=tuple(stage_figures(figures, cells, catalogue)),
+            alone=read_alone(lake, run_id, catalogue, connection),
             quarantine=tuple(run_query(connection, "quarantine").to_pylist()),
             worst=tuple(_worst(connection, catalogue)),
             costs=tuple(run_query(connection, "cost").to_pylist()),

@@ -173,7 +173,7 @@ def survival_curves(
     figures: list[dict[str, Any]], classes: tuple[str, ...], cells: Cells
 ) -> tuple[tuple[str, ...], tuple[Curve, ...]]:
     """The stages at which the survival of evidence was measured, and a curve over them for each class."""
-    found = {(f["stage"], f["doc_class"]): f for f in figures if f["metric"] == SURVIVAL and _plain(f)}
+    found = {(f["stage"], f["doc_class"]): f for f in figures if f["metric"] == SURVIVAL and _plain(f) and f["items"]}
     stages = tuple(str(stage) for stage in StageName if (stage, None) in found)
     curves = []
     for name in (None, *classes):

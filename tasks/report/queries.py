@@ -171,7 +171,7 @@ def _add_run(
     *,
     figures: bool,
 ) -> None:
-    if not (lake.run(run_id) / "locations.parquet").exists():
+    if not Runs(lake).is_readable(run_id):
         status = Runs(lake).manifest(run_id).get("status", "unknown")
         raise ConfigurationError(
             f"run {run_id} has nothing to read: it did not get as far as the gate (status: {status})",

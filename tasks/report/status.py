@@ -12,10 +12,11 @@ from rich.text import Text
 
 from schemas.names import Cohort, VerdictStatus
 from tasks.index.generations import Generations
+from tasks.lake.erased import read_erased
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import literal
-from tasks.report.values import NOTHING, shown_time
+from tasks.report.values import NOTHING, plain_lines, shown_time
 
 MOST_RUNS = 10
 
@@ -38,13 +39,18 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a lake. `runs` are the newest ones, newest first; `live` is null where nothing was promoted."""
+    """The state of a lake. `runs` are the newest ones, newest first; `live` is null where nothing was promoted.
+
+    `erased` documents are not taken in again; `unfinished_erasures` are ids of those of which something may be left.
+    """
 
     lake: str
     live: Mapping[str, Any] | None
     live_since: str | None
     runs: tuple[RunLine, ...]
     all_runs: int
+    erased: int
+    unfinished_erasures: tuple[str, ...]
     next: str
 
     def to_json(self) -> dict[str, Any]:
@@ -59,13 +65,17 @@ def read_status(lake: Lake) -> Status:
     live_run = live.generation.run_id if live else None
     ids = runs.ids()
     lines = tuple(_run_line(runs, run_id, live_run) for run_id in reversed(ids[-MOST_RUNS:]))
+    erased = read_erased(lake)
+    unfinished = tuple(stone.document_id for stone in erased.unfinished)
     return Status(
         lake=str(lake.root),
         live=asdict(live.generation) if live else None,
         live_since=live.flipped_at.isoformat() if live else None,
         runs=lines,
         all_runs=len(ids),
-        next=_next(lines),
+        erased=len(erased.tombstones),
+        unfinished_erasures=unfinished,
+        next=f"corpusgate erase {unfinished[0]} --yes" if unfinished else _next(lines),
     )
 
 
@@ -79,6 +89,11 @@ def print_status(console: Console, status: Status) -> None:
             console,
             f"live  run {status.live['run_id']}, since {shown_time(status.live_since)} "
             f"(table {status.live['table']}, version {status.live['version']})",
+        )
+    if status.erased:
+        left = ", ".join(status.unfinished_erasures)
+        _say(
+            console, f"erased  {status.erased} documents, not taken in again{'; not finished: ' + left if left else ''}"
         )
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -105,7 +120,7 @@ def print_status(console: Console, status: Status) -> None:
             _say(console, f"… and {status.all_runs - len(status.runs)} older runs")
         if status.runs[0].error:
             console.print()
-            _say(console, f"the last run failed: {status.runs[0].error}")
+            _say(console, plain_lines(f"the last run failed: {status.runs[0].error}"))
         console.print()
     _say(console, f"next  {status.next}")
 

@@ -31,8 +31,8 @@ def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: s
     A measure has one line, its worst slice; the report has every finding. Reads the same without colour. `folder` is
     the run's folder, `promotion` what became of the candidate, `options` what the next command needs to find its lake.
     """
-    word, meaning, style = ANSWERS[verdict.status]
-    console.print(Text.assemble((word, style), f"  run {verdict.run_id}: {meaning}"), soft_wrap=True)
+    word, _, style = ANSWERS[verdict.status]
+    console.print(Text.assemble((word, style), answer_line(verdict).removeprefix(word)), soft_wrap=True)
     _section(console, "Where it went wrong first", blame_lines(verdict.blame))
     for heading, findings in sorted_findings(verdict):
         causes = [finding for finding in findings if not finding.consequence]
@@ -45,6 +45,12 @@ def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: s
     _line(console, f"live: {promotion}" if promotion else "live: nothing was promoted", indent=0)
     for name, value in (("report", str(folder / "report.html")), ("next", f"{next_command(verdict)}{options}")):
         console.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
+
+
+def answer_line(verdict: Verdict) -> str:
+    """The verdict in one line, the first that is printed."""
+    word, meaning, _ = ANSWERS[verdict.status]
+    return f"{word}  run {verdict.run_id}: {meaning}"
 
 
 def sorted_findings(verdict: Verdict) -> list[tuple[str, list[Finding]]]:

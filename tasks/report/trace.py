@@ -1,5 +1,6 @@
 """One document's way through the eleven stages."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,14 +9,15 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from schemas.names import Cohort
 from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import Catalogue
 from tasks.lake.layout import Lake
+from tasks.report.details import MOST_ROWS, add_details, read_details
 from tasks.report.queries import connect, run_query
 from tasks.report.values import plain_text, shown_value
 
 MOST_CHUNKS = 30
-MOST_ROWS = 20
 
 _PARTS = {"parse": "elements", "pii": "personal data spans", "chunk": "chunks", "embed": "vectors", "index": "rows"}
 _WORDS = {"ok": "ok", "dropped": "DROPPED", "quarantined": "QUARANTINED", "not reached": "not reached"}
@@ -25,8 +27,8 @@ _STYLES = {"dropped": "yellow", "quarantined": "red", "not reached": "dim"}
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A document's row of the plan, its eleven stages in order, its chunks, whose duplicate it is, if any (or, with
-    `kind` contained, the longer document that holds it), and the cells at fault in its labelled tables (`unit_id` names
-    table, row and column).
+    `kind` contained, the longer document that holds it), its places at fault (rows of the query `details`; where they
+    were asked for, with the words of edits), and where questions lost evidence (rows of the query `evidence_lost`).
     """
 
     run_id: str
@@ -34,15 +36,18 @@ class Trace:
     stages: tuple[dict[str, Any], ...]
     chunks: tuple[dict[str, Any], ...]
     duplicate_of: dict[str, Any] | None
-    wrong_cells: tuple[dict[str, Any], ...]
+    details: tuple[dict[str, Any], ...]
+    lost_evidence: tuple[dict[str, Any], ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
 
 
-def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> Trace:
+def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue, *, words: bool = False) -> Trace:
     """Finds a document by its id, the beginning of its id, or its path or URL, and follows it.
+
+    With `words`, edits come with the words that were expected and found.
 
     Raises:
         ConfigurationError: no document of the run, or more than one, is meant.
@@ -56,19 +61,33 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> Trac
                WHERE d.document_id = $document_id""",
             params=parameters,
         ).to_arrow_table()
-        cells = connection.sql(
-            """SELECT unit_id, slice_value::VARCHAR AS fault FROM measures
-               WHERE document_id = $document_id AND metric = 'wrong_cells' AND slice_key = 'fault'""",
-            params=parameters,
-        ).to_arrow_table()
+        details = read_details(connection, document["document_id"])
+        if words:
+            from tasks.report.words import with_words
+
+            details = with_words(lake, run_id, connection, document["document_id"], details)
         return Trace(
             run_id,
             document,
-            tuple(run_query(connection, "one_document", parameters).to_pylist(maps_as_pydicts="strict")),
+            tuple(_stages(connection, parameters)),
             tuple(run_query(connection, "chunks_of_document", parameters).to_pylist()),
             next(iter(kept.to_pylist()), None),
-            tuple(sorted(cells.to_pylist(), key=lambda cell: (*_place(cell["unit_id"]), cell["fault"]))),
+            details,
+            tuple(run_query(connection, "evidence_lost", parameters).to_pylist()),
         )
+
+
+def _stages(connection: duckdb.DuckDBPyConnection, parameters: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """The stages in order; `alone` are a stage's figures on gold inputs, `not_alone` says why it has none."""
+    alone: dict[str, dict[str, float]] = {}
+    reasons: dict[str, str] = {}
+    for row in run_query(connection, "alone", parameters).to_pylist():
+        if row["alone"] is not None:
+            alone.setdefault(row["stage"], {})[row["metric"]] = row["alone"]
+        elif row["reason"] is not None:
+            reasons[row["stage"]] = row["reason"]
+    for stage in run_query(connection, "one_document", parameters).to_pylist(maps_as_pydicts="strict"):
+        yield stage | {"alone": alone.get(stage["stage"], {}), "not_alone": reasons.get(stage["stage"])}
 
 
 def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
@@ -84,8 +103,8 @@ def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
         branch = tree.add(Text(_headline(stage), style=_STYLES.get(stage["outcome"], "")))
         for line in _details(stage, trace.duplicate_of, catalogue):
             branch.add(Text(line))
-        if stage["stage"] == "parse" and trace.wrong_cells:
-            _add_cells(branch, trace.wrong_cells)
+        _add_losses(branch, [loss for loss in trace.lost_evidence if loss["stage"] == stage["stage"]])
+        add_details(branch, [detail for detail in trace.details if detail["stage"] == stage["stage"]])
         if stage["stage"] == "chunk" and trace.chunks:
             _add_chunks(branch, trace.chunks)
     console.print(tree)
@@ -96,6 +115,11 @@ def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _told_apart(row: dict[str, Any]) -> str:
+    about = f"{row['document_id']}, source {row['source']}, class {row['doc_class']}, {row['cohort']}"
+    return plain_text(f"{row['uri']} ({about})")
 
 
 def _find(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict[str, Any]:
@@ -114,10 +138,12 @@ def _find(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> dict
         .to_pylist()
     )
     nearest = [row for row in found if row["distance"] == found[0]["distance"]]
+    # Of a document that came back under another id (its source was renamed, say) the old one is a tombstone.
+    nearest = [row for row in nearest if row["cohort"] != Cohort.DELETED] or nearest
     if len(nearest) == 1:
         return {key: value for key, value in nearest[0].items() if key != "distance"}
     if nearest:
-        several = ", ".join(f"{plain_text(row['uri'])} ({row['document_id']})" for row in nearest[:5])
+        several = ", ".join(map(_told_apart, nearest[:5]))
         raise ConfigurationError(
             f"{len(nearest)} documents of run {run_id} match {name!r}", remedy=f"give the id of one of them: {several}"
         )
@@ -157,6 +183,11 @@ def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalog
             lines.append(f"contained in {kept}, {shown_value(held)} of its shingles{alike}")
     if figures := stage["figures"]:
         lines.append(", ".join(f"{name} {_value(catalogue, stage['stage'], name, v)}" for name, v in figures.items()))
+    if alone := stage["alone"]:
+        said = ", ".join(f"{name} {_value(catalogue, stage['stage'], name, v)}" for name, v in alone.items())
+        lines.append(f"alone, on gold inputs: {said}")
+    elif stage["not_alone"]:
+        lines.append(f"not scored alone: {stage['not_alone']}")
     if stage["file"]:
         lines.append(f"rows in {stage['file']}")
     return lines
@@ -164,6 +195,15 @@ def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalog
 
 def _value(catalogue: Catalogue, stage: str, metric: str, value: float) -> str:
     return shown_value(value, catalogue.get(stage, metric).unit)
+
+
+def _add_losses(branch: Tree, losses: Sequence[dict[str, Any]]) -> None:
+    """A line per question whose evidence falls here."""
+    for loss in losses[:MOST_ROWS]:
+        passages = f"{loss['passages_before']} → {loss['passages_after']} of {loss['passages']}"
+        branch.add(Text(f"evidence lost: question {plain_text(loss['question_id'])}, passages {passages}"))
+    if len(losses) > MOST_ROWS:
+        branch.add(Text(f"… and of {len(losses) - MOST_ROWS} more questions"))
 
 
 def _add_chunks(branch: Tree, chunks: tuple[dict[str, Any], ...]) -> None:
@@ -175,26 +215,3 @@ def _add_chunks(branch: Tree, chunks: tuple[dict[str, Any], ...]) -> None:
         branch.add(Text(f"{name} · characters {chunk['start']} to {chunk['end']} · {chunk['tokens']} tokens{pages}"))
     if len(chunks) > MOST_CHUNKS:
         branch.add(Text(f"… and {len(chunks) - MOST_CHUNKS} more"))
-
-
-def _add_cells(branch: Tree, cells: tuple[dict[str, Any], ...]) -> None:
-    """A line per row of a table."""
-    lines: dict[tuple[int, int], dict[int, list[str]]] = {}
-    for cell in cells:
-        table, row, column = _place(cell["unit_id"])
-        lines.setdefault((table, row), {}).setdefault(column, []).append(cell["fault"])
-    for (table, row), faults in list(lines.items())[:MOST_ROWS]:
-        said = ", ".join(f"column {column} {' and '.join(kinds)}" for column, kinds in faults.items())
-        branch.add(Text(f"table {table + 1}, row {row}: {said}"))
-    if len(lines) > MOST_ROWS:
-        branch.add(Text(f"… and cells in {len(lines) - MOST_ROWS} more rows"))
-
-
-def _place(unit_id: str) -> tuple[int, int, int]:
-    """Table (from 0), row and column (from 1) of a cell's unit.
-
-    >>> _place("doc-1#table-0-row-2-column-13")
-    (0, 2, 13)
-    """
-    table, _, row, _, column = unit_id.rpartition("#table-")[2].split("-")
-    return int(table), int(row), int(column)

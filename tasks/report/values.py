@@ -1,14 +1,20 @@
 """Figures and foreign names as people read them."""
 
+import json
 import re
 import unicodedata
 from datetime import datetime
+from typing import Any
 
 NOTHING = "–"
 """What stands where there is no value; never a 0, which would be a value."""
 
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories of what is not seen where it stands: controls, formats, private use, separators of lines."""
+
+
+_FORMULA = tuple("=+-@＝＋－＠")
+"""What a spreadsheet takes for the beginning of a formula, full width included."""
 
 
 def shown_value(value: float | None, unit: str = "ratio") -> str:
@@ -73,9 +79,50 @@ def plain_text(text: str) -> str:
     >>> plain_text("a\\x1b[31mb\\u202egnp.exe"), plain_text("two\\n lines")
     ('a\\\\x1b[31mb\\\\u202egnp.exe', 'two lines')
     """
+    return _seen(re.sub(r"\s+", " ", text))
+
+
+def plain_lines(text: str) -> str:
+    """`plain_text` of a message of several lines, which stay lines and keep their indentation.
+
+    >>> plain_lines("two:\\n  a\\x1b[2Jb")
+    'two:\\n  a\\\\x1b[2Jb'
+    """
+    return "\n".join(_seen(line) for line in text.split("\n"))
+
+
+def spreadsheet_text(text: str) -> str:
+    """A text of foreign origin for a cell of CSV: no spreadsheet takes it for a formula, and no terminal obeys it.
+
+    What begins like a formula gets an apostrophe before it, as OWASP advises; line ends and tabs within stay. JSON and
+    Parquet give texts as they are.
+
+    >>> spreadsheet_text("=HYPERLINK(1)"), spreadsheet_text("\\t@SUM(1)"), spreadsheet_text("a = b")
+    ("'=HYPERLINK(1)", "'\\t@SUM(1)", 'a = b')
+    """
+    shown = _seen(text, "\n\t")
+    return f"'{shown}" if shown.lstrip()[:1] in _FORMULA else shown
+
+
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """JSON for machines, in which nothing stands that a terminal would obey: the escapes are JSON's own.
+
+    >>> json_text({"name": "é\\x9b31m\\u202e"}, indent=None)
+    '{"name": "é\\\\u009b31m\\\\u202e"}'
+    """
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
     return "".join(
-        character.encode("unicode_escape").decode("ascii") if unicodedata.category(character) in _UNSEEN else character
-        for character in re.sub(r"\s+", " ", text)
+        json.dumps(character)[1:-1] if character != "\n" and unicodedata.category(character) in _UNSEEN else character
+        for character in text
+    )
+
+
+def _seen(text: str, kept: str = "") -> str:
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if character not in kept and unicodedata.category(character) in _UNSEEN
+        else character
+        for character in text
     )
 
 

@@ -21,6 +21,7 @@ from tasks.language.settings import LanguageSettings
 from tasks.metadata.entities import PII_TYPES
 from tasks.metadata.settings import MetadataSettings
 from tasks.normalize.settings import NormalizeSettings
+from tasks.notify.settings import NotifySettings
 from tasks.parse.settings import ParseSettings
 from tasks.pii.settings import PiiSettings
 from tasks.stage import StageSettings
@@ -74,7 +75,7 @@ class StagesSettings(_Part):
 
 
 class RunSettings(_Part):
-    """How a run uses the machine; none of this shapes a result."""
+    """How a run uses the machine, and what stops it before it begins; none of this shapes a result."""
 
     batch_size: int = Field(default=256, ge=1, le=1000, description="Most documents that travel together.")
     workers: int = Field(default=2, ge=1, le=64, description="Batches that are worked on at the same time.")
@@ -84,6 +85,23 @@ class RunSettings(_Part):
         ge=1,
         description="Newest runs whose records stay, besides those that made the kept generations, the pinned anchor "
         "and the baselines of all these. What no kept run refers to is collected, once there is a quarter more.",
+    )
+    max_deleted_share: float = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Share of a source's live documents up to which a run may delete at once; more stops it before any "
+        "stage, unless it is given `--allow-mass-delete`.",
+    )
+    max_deleted_least: int = Field(
+        default=10,
+        ge=0,
+        description="Up to this many documents of a source may be deleted at once whatever their share.",
+    )
+    score_alone: bool = Field(
+        default=False,
+        description="Also run and score each labelled stage on gold inputs, so that its own faults are told from "
+        "inherited ones. Runs the stages after parse a second time on the labelled documents.",
     )
 
 
@@ -100,6 +118,7 @@ class Configuration(_Part):
     stages: StagesSettings = StagesSettings()
     gate: GateSettings = GateSettings()
     run: RunSettings = RunSettings()
+    notify: NotifySettings | None = Field(default=None, description="A webhook that is told how runs end.")
 
     @model_validator(mode="after")
     def _consistent(self) -> "Configuration":
@@ -136,6 +155,15 @@ def load_configuration(path: Path) -> Configuration:
     Raises:
         ConfigurationError: every wrong key or value with its path and what is allowed there.
     """
+    return parse_configuration(read_mapping(path), path)
+
+
+def read_mapping(path: Path) -> Any:
+    """What a configuration's file holds, not validated.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no YAML.
+    """
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -144,7 +172,7 @@ def load_configuration(path: Path) -> Configuration:
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not valid YAML: {error}", remedy="mend the line it names") from error
-    return parse_configuration(data, path)
+    return data
 
 
 def parse_configuration(data: Any, path: Path) -> Configuration:
@@ -208,7 +236,9 @@ def _hint(problem: Any) -> str:
         return "; write `type: files`, `http`, `fsspec`, `records` or `warc`"
     if problem["type"] != "extra_forbidden":
         given = problem.get("input")
-        return f" (given: {given!r})" if isinstance(given, (str, int, float, bool)) else ""
+        # A URL may hold a password or a token.
+        shown = isinstance(given, (int, float, bool)) or (isinstance(given, str) and "://" not in given)
+        return f" (given: {given!r})" if shown else ""
     allowed = _allowed_keys(problem["loc"][:-1])
     return f"; allowed keys: {', '.join(allowed)}" if allowed else ""
 

@@ -16,8 +16,11 @@ from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.raw import RawStore
+from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration
+from tasks.run.forced import Reworked
 from tasks.run.keys import stage_base
+from tasks.run.options import WHOLE, RunOptions
 from tasks.run.registry import STAGES
 from tasks.stage import Resources, Stage, StageSettings
 
@@ -54,6 +57,9 @@ class RunContext:
     progress: Progress = field(default_factory=Silent)
     fail_on: FailOn = "fail"
     """From which verdict on the candidate is not promoted."""
+    options: RunOptions = WHOLE
+    reworked: Reworked = field(default_factory=Reworked)
+    """What stages that were forced made anew."""
 
     @cached_property
     def resources(self) -> Resources:
@@ -76,6 +82,11 @@ class RunContext:
     @cached_property
     def _class_bases(self) -> dict[tuple[StageName, str], str]:
         return {}
+
+    @property
+    def runs(self) -> Runs:
+        """The runs of the lake."""
+        return Runs(self.lake)
 
     @property
     def folder(self) -> Path:
@@ -118,6 +129,11 @@ class BatchRef:
         """
         path = self.locations[stage]
         return path.parents[2] / "scored" / path.parent.name / path.name
+
+    def read_held(self) -> pa.Table | None:
+        """Where the rows of documents lie that a partial run does not take in; null where the batch has none."""
+        path = self.documents.with_name(f"{self.number:05d}-held.parquet")
+        return _read_locations(path, path.stat().st_mtime_ns) if path.exists() else None
 
     def read_locations(self, stage: StageName) -> pa.Table:
         """Where the stage's rows of these documents are."""

@@ -25,11 +25,13 @@ from tasks.run.execute import (
     location,
     part_name,
     read_places,
+    reworked,
     run_guarded,
     stage_keys,
     store,
     write_locations,
 )
+from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
 from tasks.run.registry import STAGES
 from tasks.stage import Batch, Cost, Drop, Signed, StageOutput
@@ -41,13 +43,15 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     """Makes the signatures that a batch still lacks."""
     documents, previous = _arrived(context, batch)
     keys = _signature_keys(context, documents, previous)
-    done = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
+    found = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
+    done = {} if StageName.DEDUP in context.options.force else found
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     for part, some in enumerate(in_parts(context, pending)):
         reads = STAGES[StageName.DEDUP].reads
         tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in reads}
         output = run_guarded(STAGES[StageName.DEDUP], Batch(some, tables), context, SIGNATURE)
+        reworked(context, SIGNATURES, found, output, SIGNATURE)
         rows += store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE)
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
@@ -61,7 +65,7 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     before = _decided_before(context, decided_from)
     Runs(context.lake).update(context.run_id, decided_from=decided_from, decided_as=before)
     decisions = (
-        decide((part() for part in signed.signatures), signed.text_of, _settings(context), signed.precedence)
+        decide((part() for part in signed.signatures), signed.text_of, dedup_settings(context), signed.precedence)
         if before is None
         else _decisions_of(context, before)
     )
@@ -88,7 +92,11 @@ def _decided_before(context: RunContext, decided_from: str) -> str | None:
     """The run of the last whole scan, if it decided from the same: what it decided holds still."""
     runs = Runs(context.lake)
     last: str | None = runs.manifest(context.run_id).get("last_scan_run")
-    if last is None or runs.manifest(last).get("decided_from") != decided_from:
+    if (
+        last is None
+        or StageName.DEDUP in context.options.force
+        or runs.manifest(last).get("decided_from") != decided_from
+    ):
         return None
     return last if (context.lake.run(last) / "locations.parquet").exists() else None
 
@@ -118,7 +126,7 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
     return Signed(
         [partial(signatures, batch) for batch in batches],
         lambda ids: _texts(context, places, ids),
-        _precedence(context, batches, _settings(context).keeper),
+        precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
     )
 
@@ -137,7 +145,8 @@ def _stood_before(context: RunContext) -> Mapping[str, bool] | None:
     return dict(zip(ids_of(facts), (value == 1 for value in facts.column("value").to_pylist()), strict=True))
 
 
-def _settings(context: RunContext) -> DedupSettings:
+def dedup_settings(context: RunContext) -> DedupSettings:
+    """The settings of the stage in this run."""
     settings = context.settings(StageName.DEDUP)
     if not isinstance(settings, DedupSettings):
         raise TypeError(f"settings of the dedup stage are {type(settings).__name__}")
@@ -146,7 +155,7 @@ def _settings(context: RunContext) -> DedupSettings:
 
 def _signature_keys(context: RunContext, documents: pa.Table, previous: Mapping[str, str]) -> dict[str, str]:
     """Of the settings, only those that shape signatures: another threshold or keeper signs nothing anew."""
-    stage, settings = STAGES[StageName.DEDUP], _settings(context)
+    stage, settings = STAGES[StageName.DEDUP], dedup_settings(context)
     shape = {name: getattr(settings, name) for name in ("shingle_size", "hashes", "bands")}
     base = digest([SIGNATURES, stage.version, shape, dict(stage.fingerprint(settings))])
     rows = documents.select(["document_id", *stage.context]).to_pylist()
@@ -159,7 +168,7 @@ def _signature_keys(context: RunContext, documents: pa.Table, previous: Mapping[
     }
 
 
-def _precedence(context: RunContext, batches: Sequence[BatchRef], keeper: Keeper) -> dict[str, int]:
+def precedence(context: RunContext, batches: Sequence[BatchRef], keeper: Keeper) -> dict[str, int]:
     """Who comes first where copies compete, by document id; nobody where length alone decides."""
     if keeper == "longest":
         return {}
@@ -193,11 +202,19 @@ def _store_decisions(
     """Writes what is new. A document's cost is its signature's and an equal share of the decision's."""
     name = StageName.DEDUP
     documents, previous = _arrived(context, batch)
-    stage_key = stage_keys(context, name, documents, previous)
+    standing = _standing(context, batch, previous, decisions)
+    documents = documents.filter(pa.array([i not in standing for i in ids_of(documents)], pa.bool_()))
+    stage_key = stage_keys(context, name, documents.to_pylist(), previous)
     keys = {i: digest([stage_key[i], decisions.get(i)]) for i in ids_of(documents)}
-    done = context.ledger.find("output", name, list(keys), list(keys.values()))
-    rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    failed = {row["document_id"]: row for row in signed if row["outcome"] == Outcome.QUARANTINED}
+    forced = name in context.options.force
+    done = {} if forced else context.ledger.find("output", name, list(keys), list(keys.values()))
+    rows = list(standing.values())
+    rows += [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
+    failed = {
+        row["document_id"]: row
+        for row in signed
+        if row["outcome"] == Outcome.QUARANTINED and row["document_id"] not in standing
+    }
     rows += [location(name, i, keys[i], row, computed=row["computed"]) for i, row in failed.items()]
     pending = documents.filter(pa.array([i not in done and i not in failed for i in ids_of(documents)], pa.bool_()))
     if pending.num_rows:
@@ -214,6 +231,16 @@ def _store_decisions(
         rows += store(context, name, part_name(batch, 0), pending, keys, output)
     context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
+
+
+def _standing(
+    context: RunContext, batch: BatchRef, previous: Mapping[str, str], decisions: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Held documents of whom the same was decided as when live was made."""
+    rows = standing_rows(context, StageName.DEDUP, batch, previous)
+    places = {i: row["file"] for i, row in rows.items() if row["file"] is not None}
+    decided = {row["document_id"]: row for row in read_places(context, places, DEDUP).to_pylist()}
+    return {i: row for i, row in rows.items() if i in decided and decided[i] == decisions.get(i)}
 
 
 def _arrived(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:

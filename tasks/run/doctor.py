@@ -12,6 +12,7 @@ from schemas.names import StageName
 from tasks.errors import CorpusgateError
 from tasks.figures.catalogue import load_catalogue
 from tasks.index.store import LanceIndex
+from tasks.lake.erased import read_erased
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.packed import stored_in
@@ -82,6 +83,13 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
         not states or states[max(states)] == "finished",
         f"{len(states)} runs, {len(unfinished)} of them unfinished",
         "give the same command again: what is done is kept",
+    )
+    erased = read_erased(lake)
+    left = [stone.document_id for stone in erased.unfinished]
+    yield Finding(
+        not left,
+        f"{len(erased.tombstones)} documents were erased, {len(left)} of them not to the end",
+        f"corpusgate erase {left[0]} --yes" if left else "",
     )
     yield _index(configuration, lake, runs)
 

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -12,26 +13,33 @@ from schemas.names import Cohort, Outcome, StageName
 from tasks.errors import ConfigurationError, RunError
 from tasks.lake import packed
 from tasks.lake.files import write_table
+from tasks.lake.layout import SIGNATURES
 from tasks.run.context import BatchRef, RunContext
+from tasks.run.forced import chained_key, changed_outputs
+from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest, document_key, fetch_key
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.stage import Batch, Cost, Failure, Stage, StageOutput, select
 
+_FORCED_WITH = MappingProxyType({SIGNATURES: StageName.DEDUP})
 _MACHINE = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 )
 
 
 def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:
-    """Takes a batch through one stage; documents that are done under the same key are not computed again."""
-    documents, keys = _expected(context, name, batch)
-    done = context.ledger.find("output", name, list(keys), list(keys.values()))
+    """Takes a batch through one stage; documents that are done under the same key are not computed again, unless the
+    stage is forced. Documents that the run does not take in keep their rows."""
+    documents, keys, rows = _expected(context, name, batch)
+    found = context.ledger.find("output", name, list(keys), list(keys.values()))
+    done = {} if name in context.options.force else found
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
-    rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
+    rows += [location(name, i, chained_key(row), row, computed=False) for i, row in done.items()]
     for part, some in enumerate(in_parts(context, pending)):
         tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in STAGES[name].reads}
         output = run_guarded(STAGES[name], Batch(some, tables), context)
-        rows += store(context, name, part_name(batch, part), some, keys, output)
+        marks = reworked(context, name, found, output, STAGES[name].writes)
+        rows += store(context, name, part_name(batch, part), some, keys, output, marks=marks)
     context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 
@@ -40,25 +48,27 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     """The first stage: its key follows from the bytes it finds, and it completes the batch's document rows."""
     name = StageName.FETCH
     documents = batch.read_documents()
+    standing = standing_rows(context, name, batch, {})
+    documents = documents.filter(pa.array([i not in standing for i in ids_of(documents)], pa.bool_()))
     version = STAGES[name].version
     described = {row["document_id"]: (row["content_sha"], row["media_type_declared"]) for row in documents.to_pylist()}
-    known = {i: fetch_key(version, sha, declared) for i, (sha, declared) in described.items() if sha}
-    # What cannot be fetched under these settings may be under others (a size limit).
-    refused = {i: document_key(context.bases[name], key, {}) for i, key in known.items()}
-    done = context.ledger.find("output", name, list(refused), list(refused.values()))
-    fetched_before = context.ledger.find("output", name, list(known), list(known.values()))
-    done |= {i: row for i, row in fetched_before.items() if _stored(context, described[i][0])}
-    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
-    rows = [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
+    done, fetched_before = fetched_rows(context, documents)
+    forced = name in context.options.force
+    pending = documents.filter(pa.array([forced or i not in done for i in ids_of(documents)], pa.bool_()))
+    rows = list(standing.values())
+    rows += [location(name, i, chained_key(row), row, computed=False) for i, row in done.items() if not forced]
     for part, some in enumerate(in_parts(context, pending)):
-        output = run_guarded(STAGES[name], Batch(some, {name: _previous_fetches(context, some)}), context)
+        previous = {} if forced else {name: _previous_fetches(context, some)}
+        output = run_guarded(STAGES[name], Batch(some, previous), context)
         keys = {
             i: document_key(context.bases[name], fetch_key(version, described[i][0] or "", described[i][1]), {})
             for i in ids_of(some)
         }
         for row in output.table.select(["document_id", "content_sha", "media_type_declared"]).to_pylist():
             keys[row["document_id"]] = fetch_key(version, row["content_sha"], row["media_type_declared"])
-        rows += store(context, name, part_name(batch, part), some, keys, output)
+        same = {i: row for i, row in fetched_before.items() if row["stage_key"] == keys.get(i)}
+        marks = reworked(context, name, same, output, STAGES[name].writes)
+        rows += store(context, name, part_name(batch, part), some, keys, output, marks=marks)
     context.progress.advance(name, len(rows), pending.num_rows)
     fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
     return _complete_documents(context, fetched)
@@ -74,6 +84,22 @@ def in_parts(context: RunContext, documents: pa.Table) -> Iterator[pa.Table]:
 def part_name(batch: BatchRef, part: int) -> str:
     """What the files are called that a part of a batch is stored in."""
     return f"{batch.number:05d}" if part == 0 else f"{batch.number:05d}-{part}"
+
+
+def fetched_rows(
+    context: RunContext, documents: pa.Table
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """The ledger's rows of documents that `fetch` need not take again, and all that it has of the same bytes."""
+    name = StageName.FETCH
+    shas = dict(zip(ids_of(documents), documents.column("content_sha").to_pylist(), strict=True))
+    declared = dict(zip(ids_of(documents), documents.column("media_type_declared").to_pylist(), strict=True))
+    known = {i: fetch_key(STAGES[name].version, sha, declared[i]) for i, sha in shas.items() if sha}
+    # What cannot be fetched under these settings may be under others (a size limit).
+    refused = {i: document_key(context.bases[name], key, {}) for i, key in known.items()}
+    done = context.ledger.find("output", name, list(refused), list(refused.values()))
+    fetched_before = context.ledger.find("output", name, list(known), list(known.values()))
+    done |= {i: row for i, row in fetched_before.items() if _stored(context, shas[i])}
+    return done, fetched_before
 
 
 def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_ids: Sequence[str]) -> pa.Table:
@@ -127,8 +153,12 @@ def store(
     keys: Mapping[str, str],
     output: StageOutput,
     schema: pa.Schema | None = None,
+    marks: Mapping[str, str | None] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Writes a stage's output and then the ledger; returns location rows. Every document must be accounted for."""
+    """Writes a stage's output and then the ledger; returns location rows. Every document must be accounted for.
+
+    `marks` are those of documents whose key has stood for another output before.
+    """
     stage = STAGES[StageName(name)] if name in STAGES else STAGES[StageName.DEDUP]
     shape = schema if schema is not None else stage.writes
     _account_for(name, documents, output)
@@ -139,9 +169,10 @@ def store(
     shas = dict(zip(ids_of(documents), documents.column("content_sha").to_pylist(), strict=True))
     if name == StageName.FETCH:
         shas |= dict(zip(ids_of(output.table), output.table.column("content_sha").to_pylist(), strict=True))
-    outcomes: list[dict[str, Any]] = []
-    for document_id in ids_of(output.table):
-        outcomes.append({"document_id": document_id, "outcome": Outcome.OK, "file": context.relative(path)})
+    file = context.relative(path)
+    outcomes: list[dict[str, Any]] = [
+        {"document_id": i, "outcome": Outcome.OK, "reason": marks.get(i), "file": file} for i in ids_of(output.table)
+    ]
     dropped = {drop.document_id: drop.reason for drop in output.drops}
     outcomes = [
         row | {"outcome": Outcome.DROPPED, "reason": dropped.pop(row["document_id"])}
@@ -155,13 +186,20 @@ def store(
     ]
     attempts = context.quarantine.record(context.run_id, str(name), stage.version, part, output.failures, keys, shas)
     transient = {failure.document_id for failure in output.failures if failure.transient}
+    outcomes = [row | {"stage_key": keys[row["document_id"]]} for row in outcomes]
+    # The key that the next stage goes on from is in the ledger too: costs are looked up by it.
+    again = [
+        row | {"stage_key": chained_key(row), "reason": None}
+        for row in outcomes
+        if chained_key(row) != row["stage_key"]
+    ]
     context.ledger.record(
         (
             {
                 "kind": "output",
                 "content_sha": shas[row["document_id"]] or "",
                 "stage": str(name),
-                "stage_key": keys[row["document_id"]],
+                "stage_key": row["stage_key"],
                 "reason": row.get("reason"),
                 "file": row.get("file"),
                 "seconds": (cost := output.costs.get(row["document_id"], Cost(0.0))).seconds,
@@ -171,12 +209,33 @@ def store(
                 "document_id": row["document_id"],
                 "outcome": row["outcome"],
             }
-            for row in outcomes
+            for row in [*outcomes, *again]
             if row["document_id"] not in transient
         ),
         f"{context.run_id}-{name}-{part}",
     )
-    return [location(name, row["document_id"], keys[row["document_id"]], row, computed=True) for row in outcomes]
+    return [location(name, row["document_id"], chained_key(row), row, computed=True) for row in outcomes]
+
+
+def reworked(
+    context: RunContext,
+    name: StageName | str,
+    found: Mapping[str, dict[str, Any]],
+    output: StageOutput,
+    schema: pa.Schema,
+) -> dict[str, str | None]:
+    """The marks of what a forced stage made, which are told; no others are.
+
+    `found` are the ledger's rows under the same keys. What came out as before keeps the mark that it has.
+    """
+    if not output.table.num_rows or _FORCED_WITH.get(str(name), name) not in context.options.force:
+        return {}
+    made = set(ids_of(output.table))
+    places = {i: row["file"] for i, row in found.items() if row["file"] is not None and i in made}
+    marks: dict[str, str | None] = {i: found[i]["reason"] for i in places if found[i]["outcome"] == Outcome.OK}
+    changed = changed_outputs(name, read_places(context, places, schema).to_pylist(), output.table.to_pylist())
+    context.reworked.add(str(name), len(made), changed)
+    return marks | changed
 
 
 def write_locations(context: RunContext, name: StageName | str, number: int, rows: Sequence[dict[str, Any]]) -> Path:
@@ -188,16 +247,13 @@ def write_locations(context: RunContext, name: StageName | str, number: int, row
 
 
 def stage_keys(
-    context: RunContext, name: StageName, documents: pa.Table, previous: Mapping[str, str]
+    context: RunContext, name: StageName, documents: Sequence[Mapping[str, Any]], previous: Mapping[str, str]
 ) -> dict[str, str]:
-    """The stage key of each document, from its key of the stage before."""
+    """The stage key of each document (rows of `DOCUMENTS`), from its key of the stage before."""
     stage, settings = STAGES[name], context.settings(name)
     keys: dict[str, str] = {}
     named = DocumentKeys()
-    needed = (
-        documents.column_names if stage.attachments else dict.fromkeys(("document_id", "doc_class", *stage.context))
-    )
-    for row in documents.select(list(needed)).to_pylist():
+    for row in documents:
         shaping = {column: row[column] for column in stage.context}
         if stage.attachments:
             shaping |= stage.attachments(row, settings)
@@ -206,11 +262,16 @@ def stage_keys(
     return keys
 
 
-def _expected(context: RunContext, name: StageName, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:
-    survivors = batch.survivors(PREVIOUS[name])
+def _expected(
+    context: RunContext, name: StageName, batch: BatchRef
+) -> tuple[pa.Table, dict[str, str], list[dict[str, Any]]]:
+    """The documents that come to a stage with their keys, and the rows of those that stand as they are."""
+    previous = {i: row["stage_key"] for i, row in batch.survivors(PREVIOUS[name]).items()}
+    standing = standing_rows(context, name, batch, previous)
     documents = batch.read_documents()
-    documents = documents.filter(pa.array([i in survivors for i in ids_of(documents)], pa.bool_()))
-    return documents, stage_keys(context, name, documents, {i: row["stage_key"] for i, row in survivors.items()})
+    wanted = [i in previous and i not in standing for i in ids_of(documents)]
+    documents = documents.filter(pa.array(wanted, pa.bool_()))
+    return documents, stage_keys(context, name, documents.to_pylist(), previous), list(standing.values())
 
 
 def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
@@ -271,7 +332,7 @@ def location(
         "stage": str(name),
         "stage_key": key,
         "outcome": str(row["outcome"]),
-        "reason": row.get("reason"),
+        "reason": row.get("reason") if row["outcome"] != Outcome.OK else None,
         "file": row.get("file"),
         "measures_file": None,
         "measures_key": None,

@@ -21,8 +21,9 @@ from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.deduplicate import signed_documents
 from tasks.run.execute import ids_of
-from tasks.run.registry import STAGES
+from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
+from tasks.run.survival import survival_facts
 from tasks.stage import CorpusEvidence, IndexView, Reference
 
 _PLACE = ["document_id", "source", "uri"]
@@ -60,11 +61,13 @@ def write_facts(
             index=index,
             live=live,
             started=started,
+            here=here,
             signed=signed_documents(context, batches, anew=anew) if name == StageName.DEDUP else None,
-            references=_references(context, references or {}),
+            references=_references(context, name, references or {}),
             stored=lambda file, schema, ids: read_stored(context.lake, file, schema, document_ids=ids),
         )
         parts.append(stage.facts(evidence, context.settings(name)))
+    parts.append(survival_facts(context, name, plan, batches, labels, index))
     # The stage's own word on a document's measure comes first: none is counted twice.
     dropped = set(ids_of(outcomes.filter(pc.field("outcome") == Outcome.DROPPED.value)))
     unsaid = _without_output(context, name, batches, here, dropped, plan, labels, catalogue)
@@ -73,17 +76,17 @@ def write_facts(
         unsaid = unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_()))
     parts.append(unsaid)
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    digests = {i: label_digest(labels, i, stage.labels) for i in ids_of(plan)}
+    digests = {i: label_digest(labels, i, labels_read(name)) for i in ids_of(plan)}
     path = context.folder / "facts" / f"{name}.parquet"
     write_table(stamp(concat_rows(parts), keys, labels.version, digests), path, MEASURES)
     return path
 
 
-def _references(context: RunContext, run_ids: Mapping[str, str]) -> dict[str, Reference]:
+def _references(context: RunContext, stage: StageName, run_ids: Mapping[str, str]) -> dict[str, Reference]:
     """The runs whose records are still there."""
     runs = Runs(context.lake)
     return {
-        name: Reference(runs.plan(run_id), runs.locations(run_id))
+        name: Reference(runs.plan(run_id), runs.locations(run_id).filter(pc.field("stage") == stage.value))
         for name, run_id in run_ids.items()
         if (context.lake.run(run_id) / "locations.parquet").exists()
     }
@@ -98,7 +101,7 @@ def add_actual_lags(
     """
     path = context.folder / "facts" / f"{StageName.INDEX}.parquet"
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    digests = {i: label_digest(labels, i, STAGES[StageName.INDEX].labels) for i in ids_of(plan)}
+    digests = {i: label_digest(labels, i, labels_read(StageName.INDEX)) for i in ids_of(plan)}
     lags = stamp(actual_lags(plan, live, promoted), keys, labels.version, digests)
     write_table(concat_rows([read_table(path, MEASURES), lags]), path, MEASURES)
 
@@ -202,7 +205,7 @@ def _without_output(
     for batch in batches:
         wanted = sorted(failed & labelled & set(ids_of(batch.read_documents())))
         if wanted:
-            parts.append(_as_missing(score_nothing(context, name, batch, wanted, labels), gold))
+            parts.append(as_missing(score_nothing(context, name, batch, wanted, labels), gold))
     return concat_rows(parts)
 
 
@@ -211,7 +214,7 @@ def _measured(rows: pa.Table) -> list[tuple[str, str | None]]:
     return list(zip(rows.column("metric").to_pylist(), rows.column("document_id").to_pylist(), strict=True))
 
 
-def _as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
+def as_missing(rows: pa.Table, gold: Mapping[str, Metric]) -> pa.Table:
     """The rows of gold measures, as missing. Where holding nothing is the best there is (nothing flagged wrongly,
     nothing kept that must go), a failure has earned no score: the row is counted without a value.
     """

@@ -44,11 +44,12 @@ def build_candidate(context: RunContext, batches: Sequence[BatchRef]) -> Candida
             return None
         shape = live.generation.dimension, live.generation.embedding
     dimension, embedding = shape
-    pending = index.pending(target, dimension=dimension, embedding=embedding)
+    anew = StageName.INDEX in context.options.force
+    pending = index.pending(target, dimension=dimension, embedding=embedding, anew=anew)
     if not pending.write and not pending.remove and index.live() is not None:
         return None
     rows = _rows(context, batches, set(pending.write))
-    return index.build(context.run_id, target, rows, dimension=dimension, embedding=embedding)
+    return index.build(context.run_id, target, rows, dimension=dimension, embedding=embedding, anew=anew)
 
 
 def _rows(context: RunContext, batches: Sequence[BatchRef], wanted: set[str]) -> Iterator[pa.Table]:

@@ -4,12 +4,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
 
 from schemas.names import StageName
-from tasks.run.registry import STAGES
+from tasks.run.registry import scorers
 from tasks.stage import Stage, StageSettings
 
 _KNOWN = 1024
@@ -25,7 +26,7 @@ def _json(value: Any) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _json_of_name(value: str | int) -> str:
+def _json_of_name(value: str) -> str:
     return _json(value)
 
 
@@ -46,6 +47,20 @@ def shaping_settings(settings: BaseModel) -> dict[str, Any]:
         value = getattr(settings, name)
         kept[name] = shaping_settings(value) if isinstance(value, BaseModel) else _plain(value)
     return kept
+
+
+def measuring_settings(settings: BaseModel) -> dict[str, Any]:
+    """The settings that shape a stage's measures but not its output, where they are not as by default.
+
+    A field is such when it is declared with `json_schema_extra={"shapes_output": False, "shapes_measures": True}`.
+    """
+    return {
+        name: _plain(value)
+        for name, field in type(settings).model_fields.items()
+        if isinstance(extra := field.json_schema_extra, Mapping)
+        and extra.get("shapes_measures") is True
+        and (value := getattr(settings, name)) != field.get_default(call_default_factory=True)
+    }
 
 
 def stage_base(stage: Stage[Any], settings: StageSettings) -> str:
@@ -81,7 +96,7 @@ class DocumentKeys:
 
 def code_digest(bases: Mapping[StageName, str]) -> str:
     """What made a run's figures: every stage with its settings and libraries, and every scorer's version."""
-    return digest([dict(bases), {name.value: stage.scorer_version for name, stage in STAGES.items()}])
+    return digest([dict(bases), scorers()])
 
 
 def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -> str:
@@ -91,13 +106,21 @@ def fetch_key(version: int, content_sha: str, media_type_declared: str | None) -
     return digest(["fetch", version, content_sha, media_type_declared])
 
 
-def measures_key(stage_key: str, file: str, scorer_version: int, label_digest: str | None) -> str:
-    """The key of a document's metric rows: new labels or a new scorer re-score without re-ingesting.
+def measures_key(
+    stage_key: str,
+    file: str,
+    scorer: str,
+    label_digest: str | None,
+    measuring: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
+    """The key of a document's metric rows: new labels, a new scorer or other `measuring_settings` re-score without
+    re-ingesting.
 
     So does a new `file` under the same stage key: the bytes were fetched again, which cost what it cost then.
     """
     labels = "null" if label_digest is None else _quoted(label_digest)
-    text = f'["measures",{_quoted(stage_key)},{_json_of_name(file)},{_json_of_name(scorer_version)},{labels}]'
+    beside = f",{_json(dict(measuring))}" if measuring else ""
+    text = f'["measures",{_quoted(stage_key)},{_json_of_name(file)},{_json_of_name(scorer)},{labels}{beside}]'
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -45,7 +45,7 @@ def bind_labels(
         "gold_digest": None,
     }
     if labels.bound:
-        digest = _digest(to_batches(labels))
+        digest = labels_digest(to_batches(labels))
         path = lake.gold / f"{digest}.parquet"
         if not path.exists():
             write_batches(to_batches(labels), path, LABELS)
@@ -67,7 +67,7 @@ def _source(gold_sets: Sequence[GoldSet]) -> str:
     return hashlib.sha256(json.dumps(manifests).encode()).hexdigest()[:32]
 
 
-def _digest(batches: Iterable[pa.RecordBatch]) -> str:
+def labels_digest(batches: Iterable[pa.RecordBatch]) -> str:
     """SHA-256 over the rows, part by part, column by column and value by value."""
     sha = hashlib.sha256()
     for batch in batches:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,9 @@ from schemas.names import Cohort
 from tasks.fetch.listed import Listed, Skips
 from tasks.fetch.listing import list_source
 from tasks.fetch.places import Part, place_of
+from tasks.fetch.sources import Source
 from tasks.globs import path_glob
+from tasks.lake.erased import NOTHING_ERASED, Erased
 from tasks.run.configuration import AccessRule, Configuration, PathRule
 
 UNCLASSIFIED = "unclassified"
@@ -22,38 +24,47 @@ STILL_BATCHES = 8
 
 
 def make_plan(
-    configuration: Configuration, last_scan: pa.Table, live: pa.Table, skips: Skips | None = None
+    configuration: Configuration,
+    known: pa.Table,
+    live: pa.Table,
+    skips: Skips | None = None,
+    sources: Sequence[Source] | None = None,
+    erased: Erased = NOTHING_ERASED,
 ) -> pa.Table:
     """Lists the sources and gives every document its id, class, access scope and cohort.
 
     Args:
         configuration: sources, class rules and access rules.
-        last_scan: the plan of the last finished scan, from which ids are kept (empty on a first run).
+        known: the documents seen so far (`Runs.known_documents`), whose ids are kept (empty on a first run).
         live: the plan behind the live generation, against which cohorts are told (empty where nothing is live).
         skips: where what the sources hold besides documents is counted.
+        sources: those to list where not all are wanted; documents of the others then look deleted.
+        erased: what is not taken in again; it is counted among the skips, as `erased`.
 
     Returns:
-        `DOCUMENTS` rows sorted by id, deleted documents included.
+        `DOCUMENTS` rows sorted by id, deleted and retained documents included.
 
     Raises:
         ConfigurationError: a source cannot be listed; nothing is then taken for deleted.
     """
     skips = skips or Skips()
-    known = [row for row in last_scan.to_pylist() if row["cohort"] != Cohort.DELETED]
-    seen = {(row["source"], row["uri"]): row for row in known if row["source_version"] and row["content_sha"]}
+    before = [row for row in known.to_pylist() if row["cohort"] != Cohort.DELETED]
+    seen = {(row["source"], row["uri"]): row for row in before if row["source_version"] and row["content_sha"]}
     listed = [
         _recognised(item, seen.get((item.source, item.uri)))
-        for source in configuration.sources
+        for source in (configuration.sources if sources is None else sources)
         for item in list_source(source, configuration.stages.fetch, skips)
     ]
-    ids = assign_ids([(item.source, item.uri, item.content_sha) for item in listed], known)
+    listed = _not_erased(listed, erased, {(row["source"], row["uri"]) for row in before}, skips)
+    ids = assign_ids([(item.source, item.uri, item.content_sha) for item in listed], before)
     live_rows = {row["document_id"]: row for row in live.to_pylist() if row["cohort"] != Cohort.DELETED}
     rows = [
         _row(configuration, item, document_id, live_rows.get(document_id))
         for item, document_id in zip(listed, ids, strict=True)
     ]
     present = set(ids)
-    rows += [_deleted(row) for document_id, row in live_rows.items() if document_id not in present]
+    retaining = {source.name for source in configuration.sources if source.on_source_removed == "retain"}
+    rows += [_gone(row, retaining) for document_id, row in live_rows.items() if document_id not in present]
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["document_id"]), schema=DOCUMENTS)
 
 
@@ -69,6 +80,18 @@ def _recognised(item: Listed, before: dict[str, Any] | None) -> Listed:
         size_bytes=before["size_bytes"],
         media_type_declared=before["media_type_declared"],
     )
+
+
+def _not_erased(listed: list[Listed], erased: Erased, known: Container[tuple[str, str]], skips: Skips) -> list[Listed]:
+    if not erased.tombstones:
+        return listed
+    kept = []
+    for item in listed:
+        if erased.withholds(item.source, item.uri, item.content_sha, known=(item.source, item.uri) in known):
+            skips.add(item.source, "erased")
+        else:
+            kept.append(item)
+    return kept
 
 
 def assign_ids(found: Sequence[tuple[str, str, str | None]], known: Iterable[dict[str, Any]]) -> list[str]:
@@ -130,7 +153,9 @@ def split_batches(plan: pa.Table, batch_size: int, *, done_before: bool = False)
     their own, `STILL_BATCHES` times as large, and changed ones in batches as small as they need be.
     """
     rows = plan.filter(pa.array([cohort != Cohort.DELETED for cohort in plan.column("cohort").to_pylist()], pa.bool_()))
-    still = [cohort in (Cohort.UNCHANGED, Cohort.MOVED) for cohort in rows.column("cohort").to_pylist()]
+    still = [
+        cohort in (Cohort.UNCHANGED, Cohort.MOVED, Cohort.RETAINED) for cohort in rows.column("cohort").to_pylist()
+    ]
     parts = [_part(locator) for locator in rows.column("locator").to_pylist()]
     order = sorted(range(rows.num_rows), key=lambda i: (still[i], *parts[i], i))
     rows = rows.take(pa.array(order, pa.int64()))
@@ -181,9 +206,12 @@ def _cohort(item: Listed, live: dict[str, Any] | None) -> Cohort:
     return Cohort.UNCHANGED
 
 
-def _deleted(live: dict[str, Any]) -> dict[str, Any]:
-    return live | {
-        "cohort": Cohort.DELETED,
-        "previous_content_sha": live["content_sha"],
-        "previous_uri": live["uri"],
-    }
+def _gone(live: dict[str, Any], retaining: Set[str]) -> dict[str, Any]:
+    """What nobody ever had the bytes of cannot be retained."""
+    retained = live["source"] in retaining and live["content_sha"] is not None
+    return as_in_live(live, Cohort.RETAINED if retained else Cohort.DELETED)
+
+
+def as_in_live(live: dict[str, Any], cohort: Cohort) -> dict[str, Any]:
+    """The row of a document that is not looked at now: as it was in the run that made live."""
+    return live | {"cohort": cohort, "previous_content_sha": live["content_sha"], "previous_uri": live["uri"]}

@@ -17,6 +17,7 @@ from tasks.normalize.stage import STAGE as NORMALIZE
 from tasks.parse.stage import STAGE as PARSE
 from tasks.pii.stage import STAGE as PII
 from tasks.stage import Stage
+from tasks.survival import evaluator as survival
 
 STAGES: Mapping[StageName, Stage[Any]] = MappingProxyType(
     {
@@ -41,6 +42,16 @@ PREVIOUS: Mapping[StageName, StageName] = MappingProxyType(dict(zip(list(StageNa
 """The stage before each one."""
 
 
-def scorers() -> dict[str, int]:
-    """The scorer version of every stage: two runs are measured alike where these and the labels are the same."""
-    return {str(name): stage.scorer_version for name, stage in STAGES.items()}
+def scorer(name: StageName) -> str:
+    """The version by which a stage is scored: that of its own evaluators, and that of evidence survival."""
+    return f"{STAGES[name].scorer_version}.{survival.VERSION}"
+
+
+def scorers() -> dict[str, str]:
+    """`scorer` of every stage: two runs are measured alike where these and the labels are the same."""
+    return {str(name): scorer(name) for name in STAGES}
+
+
+def labels_read(name: StageName) -> tuple[str, ...]:
+    """The kinds of label that shape a stage's measures: those that its evaluators read, and evidence survival."""
+    return tuple(dict.fromkeys((*STAGES[name].labels, *survival.LABELS[name])))

@@ -18,8 +18,9 @@ from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import ids_of, load_rows
-from tasks.run.keys import measures_key
-from tasks.run.registry import STAGES
+from tasks.run.keys import measures_key, measuring_settings
+from tasks.run.registry import STAGES, labels_read, scorer
+from tasks.run.survival import survival_of_documents
 from tasks.stage import Batch, Cost, Evidence, select
 
 _FLUSH_ROWS = 10_000
@@ -45,7 +46,7 @@ def score_documents(
     found: dict[int, dict[str, tuple[str, str]]] = {}
     collected: list[_Scored] = []
     for batch in batches:
-        keys = _measure_keys(name, batch, labels)
+        keys = _measure_keys(context, name, batch, labels)
         done = {} if anew else context.ledger.find("measures", name, list(keys), list(keys.values()))
         found[batch.number] = {i: (row["file"], keys[i]) for i, row in done.items()}
         pending = {i: key for i, key in keys.items() if i not in done}
@@ -101,13 +102,14 @@ def score_nothing(
     stage = STAGES[name]
     documents = select(batch.read_documents(), document_ids)
     tables = {read: load_rows(context, read, batch, document_ids) for read in stage.reads}
-    empty = pa.Table.from_pylist([{"document_id": i} | _nothing(stage.writes) for i in document_ids], stage.writes)
+    empty = pa.Table.from_pylist([{"document_id": i} | nothing(stage.writes) for i in document_ids], stage.writes)
     settings = {read: context.settings(read) for read in stage.reads}
     evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw, settings)
     return stage.evaluate(evidence, context.settings(name))
 
 
-def _nothing(schema: pa.Schema) -> dict[str, Any]:
+def nothing(schema: pa.Schema) -> dict[str, Any]:
+    """The columns of an output row that holds nothing."""
     row: dict[str, Any] = {}
     for field in schema:
         if field.name == "document_id" or field.nullable:
@@ -136,8 +138,9 @@ def _score_batch(
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
     spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
     evidence = Evidence(Batch(documents, tables), output, labels, spent, context.resources.raw, settings)
-    rows = stage.evaluate(evidence, context.settings(name))
-    digests = {i: label_digest(labels, i, stage.labels) for i in ids}
+    survival = survival_of_documents(context, name, batch, ids, labels)
+    rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
+    digests = {i: label_digest(labels, i, labels_read(name)) for i in ids}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
 
 
@@ -163,7 +166,6 @@ def _flush(
 ) -> None:
     if not collected:
         return
-    stage = STAGES[name]
     number = collected[0].batch
     stem = f"{context.run_id}-{number:05d}".replace("/", "-")
     path = _unused(context.lake.measures(name) / f"{stem}.parquet")
@@ -182,7 +184,7 @@ def _flush(
                     "stage": name.value,
                     "stage_key": key,
                     "outcome": "ok",
-                    "reason": f"scorer {stage.scorer_version}",
+                    "reason": f"scorer {scorer(name)}",
                     "file": file,
                     "attempt": 1,
                     "run_id": context.run_id,
@@ -200,11 +202,16 @@ def _unused(path: Path) -> Path:
     return free
 
 
-def _measure_keys(name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:
-    stage = STAGES[name]
+def _measure_keys(context: RunContext, name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:
+    version, kinds = scorer(name), labels_read(name)
+    measuring = measuring_settings(context.settings(name))
     return {
         row["document_id"]: measures_key(
-            row["stage_key"], row["file"], stage.scorer_version, label_digest(labels, row["document_id"], stage.labels)
+            row["stage_key"],
+            row["file"],
+            version,
+            label_digest(labels, row["document_id"], kinds),
+            measuring,
         )
         for row in batch.read_locations(name).to_pylist()
         if row["file"] is not None

@@ -24,13 +24,19 @@ from tasks.index.store import LanceIndex
 from tasks.lake.files import write_json, write_table
 from tasks.lake.runs import Runs
 from tasks.report.write import write_report
+from tasks.run.alone import score_alone
+from tasks.run.alone_pairs import score_pairs_alone
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.facts import add_actual_lags, all_locations, stage_locations, write_facts
+from tasks.run.held import write_held
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
-from tasks.run.planning import make_plan, split_batches
-from tasks.run.registry import STAGES
+from tasks.run.options import RunOptions
+from tasks.run.planning import split_batches
+from tasks.run.registry import STAGES, scorer
+from tasks.run.removals import AGAINST_LOSS, refuse_mass_removals, removals
 from tasks.run.scoring import score_documents
+from tasks.run.selection import Planned, plan_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +59,36 @@ class Session:
         self._labels: Labels | None = None
 
     def plan(self) -> list[BatchRef]:
-        """Lists the sources against the last scan and what is live, and writes the batches."""
-        live = open_index(self.context).live()
+        """Lists the sources against the last scan and what is live, and writes the batches.
+
+        Raises:
+            ConfigurationError: a source cannot be listed; nothing is then taken for deleted.
+            RunError: more of a source would be deleted than the settings allow at once.
+        """
+        context, options = self.context, self.context.options
+        live = open_index(context).live()
         baseline = live.generation.run_id if live else None
-        last = self.runs.last_scan(before=self.context.run_id)
         skips = Skips()
-        plan = make_plan(self.context.configuration, self.runs.plan(last), self.runs.plan(baseline), skips)
-        self.runs.update(self.context.run_id, baseline_run=baseline, last_scan_run=last, skipped=skips.by_source())
-        self.runs.write_plan(self.context.run_id, plan)
-        parts = split_batches(plan, self.context.configuration.run.batch_size, done_before=self._same_stages(last))
-        self.context.progress.expect(sum(part.documents.num_rows for part in parts), len(parts))
+        planned = plan_run(
+            context.configuration, self.runs, options, baseline=baseline, before=context.run_id, skips=skips
+        )
+        lost = removals(planned.documents, self.runs.plan(baseline))
+        self.runs.update(
+            context.run_id,
+            baseline_run=baseline,
+            last_scan_run=self.runs.last_scan(before=context.run_id),
+            skipped=skips.by_source(),
+            mass_delete_allowed=options.allow_mass_delete,
+            partial=_told(options, planned) if options.partial else None,
+        )
+        if not options.allow_mass_delete:
+            refuse_mass_removals(lost, context.configuration.run)
+        self.runs.write_plan(context.run_id, planned.documents)
+        done_before = self._same_stages(self.runs.last_scan(before=context.run_id))
+        parts = split_batches(planned.documents, context.configuration.run.batch_size, done_before=done_before)
+        if planned.held and baseline is not None:
+            write_held(context, parts, planned.held, baseline)
+        context.progress.expect(sum(part.documents.num_rows for part in parts), len(parts))
         batches = []
         for part in parts:
             path = self.context.folder / "batches" / f"{part.number:05d}.parquet"
@@ -80,7 +106,9 @@ class Session:
         self.runs.write_plan(self.context.run_id, plan)
         labels, gold = bind_labels(self.context.configuration.gold, plan, self.context.lake)
         self.use(labels)
-        self.runs.update(self.context.run_id, scan_finished_at=_now(), **gold)
+        # Only a scan of everything tells what is gone, and which documents the next run has seen before.
+        finished = "partial_scan_finished_at" if self.context.options.partial else "scan_finished_at"
+        self.runs.update(self.context.run_id, **{finished: _now()}, **gold)
 
     def _same_stages(self, last: str | None) -> bool:
         bases = {name.value: base for name, base in self.context.bases.items()}
@@ -138,6 +166,8 @@ class Session:
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
         self.runs.update(self.context.run_id, candidate=asdict(self.built.generation) if self.built else None)
+        if self.context.options.force:
+            self.runs.update(self.context.run_id, forced=self.context.reworked.told())
         verdict = self._verdict()
         write_json(self.context.folder / "verdict.json", verdict.to_json())
         self.runs.update(self.context.run_id, verdict=verdict.status.value, verdict_digest=verdict.digest)
@@ -153,7 +183,10 @@ class Session:
         return verdict
 
     def _verdict(self) -> Verdict:
-        return judge(self.context.lake, self.context.run_id, self.context.configuration.gate, self.catalogue)
+        gate = self.context.configuration.gate
+        if self.runs.manifest(self.context.run_id).get("mass_delete_allowed"):
+            gate = gate.model_copy(update={"disabled": (*gate.disabled, *AGAINST_LOSS)})
+        return judge(self.context.lake, self.context.run_id, gate, self.catalogue)
 
     def promote(self, verdict: Verdict) -> str:
         """Flips live to the candidate if the verdict allows it, then retires what is too old. Says what it did.
@@ -180,7 +213,13 @@ class Session:
         self._add_actual_lags(here, plan, index.open_live(), live.flipped_at)
         make_figures(self.context.lake, self.context.run_id, StageName.INDEX, here, plan, self.catalogue)
         index.collect(self.context.configuration.run.keep_generations)
-        return f"promoted: run {self.context.run_id} is live with {candidate.rows} chunks"
+        return f"promoted: run {self.context.run_id} is live with {candidate.rows} chunks{self._part()}"
+
+    def _part(self) -> str:
+        part = self.runs.manifest(self.context.run_id).get("partial")
+        if not part:
+            return ""
+        return f" ({part['taken']} documents taken in, {part['held']} as they were, {part['left_out']} left out)"
 
     def rescore(self, stage: StageName) -> Rescored:
         """Scores a stage of a finished run anew and says what came out."""
@@ -188,9 +227,16 @@ class Session:
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
         told = self.runs.manifest(self.context.run_id).get("scorers") or {}
-        self.runs.update(self.context.run_id, scorers=told | {str(stage): STAGES[stage].scorer_version})
+        self.runs.update(self.context.run_id, scorers=told | {str(stage): scorer(stage)})
         measured = stage_measures(self.context.lake, self.context.run_id, stage, locations)
         return Rescored(measured.num_rows, table_digest(measured))
+
+    def score_alone(self) -> None:
+        """Runs and scores each labelled stage on gold inputs, beside the cascade (`tasks.run.alone`)."""
+        manifest = self.runs.manifest(self.context.run_id)
+        former = [run for run in (manifest.get("baseline_run"), manifest.get("last_scan_run")) if run]
+        score_alone(self.context, batches := self.batches(), self.labels, self.catalogue, former)
+        score_pairs_alone(self.context, batches, self.runs.plan(self.context.run_id), self.labels)
 
     def report(self) -> None:
         """Writes the run's report as Markdown and HTML."""
@@ -244,6 +290,17 @@ class Session:
             return index.open(was_live[-1])
         except RunError:
             return None
+
+
+def _told(options: RunOptions, planned: Planned) -> dict[str, Any]:
+    """What a manifest says of a partial run."""
+    return {
+        "only": list(options.only),
+        "limit": options.limit,
+        "taken": planned.taken,
+        "held": len(planned.held),
+        "left_out": planned.left_out,
+    }
 
 
 def _now() -> str:

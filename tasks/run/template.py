@@ -63,12 +63,17 @@ gate:
   expected_quarantine: []
   # Known and accepted failures:
   #   - {path: "archive/broken.pdf", stage: parse, error_class: corrupt, reason: "the original is lost"}
+
+# A webhook that is told how runs end; its URL comes from the environment.
+# notify:
+#   url_env: CORPUSGATE_WEBHOOK
+#   outcomes: [fail, undetermined, error]
 """
 
 
 def commented_configuration() -> str:
     """The text of a configuration with every setting at its default, as a comment that says what it is."""
-    lines = [_HEAD, "# How a run uses the machine; none of this shapes a result.", "# run:"]
+    lines = [_HEAD, "# How a run uses the machine, and what stops it; none of this shapes a result.", "# run:"]
     lines += _settings(RunSettings(), "#   ")
     lines += ["", "# Settings of the stages, at their defaults. Uncomment what you change.", "# stages:"]
     stages = StagesSettings()

@@ -73,7 +73,7 @@ def collect(context: RunContext, kept: Collection[str]) -> None:
     for folder in lake.runs.iterdir():
         if folder.is_dir() and not (folder / "manifest.json").exists():
             shutil.rmtree(folder)
-    context.ledger.keep_only(kept, _locations(lake, kept))
+    context.ledger.keep_only({*kept, *_points(lake)}, _locations(lake, kept))
     _collect_stored(context, kept)
     _collect_quarantine(lake, kept)
     _collect_raw(context, kept)
@@ -107,13 +107,18 @@ def _folders(lake: Lake) -> Iterator[tuple[str, str, Path, pa.Schema]]:
     yield "output", SIGNATURES, lake.stage(SIGNATURES), SIGNATURE
 
 
+def _points(lake: Lake) -> set[str]:
+    """The points of all sweeps, which record and name rows as runs do."""
+    return {f"{path.parents[1].name}.{path.name}" for path in lake.root.glob("sweeps/*/points/*")}
+
+
 def _locations(lake: Lake, run_ids: Collection[str]) -> list[Path]:
-    """The files in which these runs, and the baselines that they measured again, say where their rows are.
+    """The files in which these runs, the baselines that they measured again, and all sweeps say where their rows are.
 
     Signatures are named by the batches of a run alone; and so is everything, where it did not come to its end.
     """
     found: list[Path] = []
-    for run_id in sorted(run_ids):
+    for run_id in sorted({*run_ids, *_points(lake)}):
         for folder in (lake.run(run_id), *lake.run(run_id).glob("*/")):
             whole = folder / "locations.parquet"
             found += [whole] if whole.exists() else []

@@ -114,6 +114,13 @@ FORMATS: tuple[GoldFormat, ...] = (
         "MIT (labels); the texts are Wikipedia's",
     ),
     GoldFormat(
+        "scifact",
+        "`corpus-*.jsonl` and `claims_*.jsonl`",
+        "abstracts with `questions`: claims, and the sentences for or against each",
+        "Claims with the sentences of abstracts that support or contradict them.",
+        "CC-BY-4.0 (claims), ODC-By-1.0 (abstracts)",
+    ),
+    GoldFormat(
         "sroie",
         "`img/<id>.jpg` and `box/<id>.csv` (eight coordinates and the text); `key/<id>.json`, if any",
         "images of receipts with `text`, and `page_assertions`: the key fields stand there",

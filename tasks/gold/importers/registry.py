@@ -24,6 +24,7 @@ from tasks.gold.importers import (
     presidio_research,
     pubtabnet,
     relevance,
+    scifact,
     sroie,
     webmainbench,
 )
@@ -47,6 +48,7 @@ READERS: Mapping[str, Callable[[Path], DataSet]] = MappingProxyType(
         "presidio-research": presidio_research.read,
         "pubtabnet": pubtabnet.read,
         "re-docred": docred.read,
+        "scifact": scifact.read,
         "sroie": sroie.read,
         "trec-qrels": relevance.read_trec,
         "webmainbench": webmainbench.read,

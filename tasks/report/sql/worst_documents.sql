@@ -1,6 +1,6 @@
 -- The worst documents of a measure, or of every gold measure, as the catalogue's direction says; perfect ones left out.
 -- Parameters:
---   metric = : one measure (cer, teds, pii_recall, ...); every gold measure where absent
+--   metric = : one measure (cer, teds, pii_recall, ...); where absent every gold measure but evidence_survival
 --   stage = : one stage
 --   doc_class = : one class
 --   per_measure = 5: how many documents of each measure
@@ -13,7 +13,7 @@ WITH of_documents AS (
     FROM measures m JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage = m.stage::VARCHAR
     WHERE m.status IN ('ok', 'missing') AND m.slice_key IS NULL AND m.document_id IS NOT NULL
       AND (c.per = 'unit') = (m.unit_id IS NOT NULL)
-      AND ($metric IS NULL AND c.needs = 'gold' OR c.metric = $metric)
+      AND ($metric IS NULL AND c.needs = 'gold' AND c.metric <> 'evidence_survival' OR c.metric = $metric)
       AND ($stage IS NULL OR c.stage = $stage) AND c.direction <> 'none'
     GROUP BY c.stage, c.metric, c.direction, c.best, c.aggregation, m.document_id
 )

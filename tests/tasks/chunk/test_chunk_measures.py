@@ -97,6 +97,9 @@ def test_evidence_of_questions(figures: Callable[..., Any]) -> None:
     assert found["evidence_recall", None, "q1"] == (18 / 20, "ok")
     assert found["evidence_precision", None, "q1"] == (18 / (40 + len(TEXT) - 42), "ok")
     assert found["evidence_iou", None, "q1"] == (18 / (len(TEXT) - 2 + 2), "ok")
+    # The first chunk alone holds 10 of the 20, the second 8; both together are the best.
+    assert found["evidence_ceiling", None, "q1"] == (pytest.approx(18 / len(TEXT)), "ok")
+    assert 18 / len(TEXT) > 10 / (20 + 40 - 10)
     assert found["evidence_iou", None, "q2"] == (None, "lost_upstream")
     assert found["evidence_iou", None, "q3"] == (None, "not_applicable")
     assert found["evidence_recall", None, "q4"] == (18 / 20, "ok")

@@ -130,6 +130,7 @@ def test_nested_rules_look_at_every_element() -> None:
         "parser_version": "1",
         "pages": 2,
         "pages_without_output": [5],
+        "pages_hidden": [3],
         "meta_authors": [],
         "elements": [element, element | {"element_id": 7, "page": 1, "html": "<table></table>"}],
     }
@@ -137,5 +138,6 @@ def test_nested_rules_look_at_every_element() -> None:
         "elements-are-numbered": 1,
         "pages-exist": 1,
         "lost-pages-exist": 1,
+        "hidden-pages-exist": 1,
         "tables-have-html": 1,
     }

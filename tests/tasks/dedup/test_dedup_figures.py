@@ -1,6 +1,6 @@
 """The figures of the dedup stage against counts made by hand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +26,7 @@ TEXTS = {
     "e": "nothing like any of the others at all",
 }
 
+DEFAULT = DedupSettings()
 SHAS = {d: d * 64 for d in TEXTS}
 
 
@@ -36,6 +37,8 @@ def _measured(
     tenants: dict[str, str] | None = None,
     failed: str = "",
     other_sha: str | None = None,
+    texts: Mapping[str, str] = TEXTS,
+    settings: DedupSettings = DEFAULT,
     complete: str = "",
 ) -> list[dict[str, Any]]:
     documents = pa.Table.from_pylist(
@@ -46,12 +49,11 @@ def _measured(
         ],
         schema=DOCUMENTS,
     )  # fmt: skip
-    texts = [{"document_id": d, "text": TEXTS[d], "elements": [], "offsets": []} for d in reached]
-    clean = pa.Table.from_pylist(texts, schema=NORMALIZE)
+    cleaned = [{"document_id": d, "text": texts[d], "elements": [], "offsets": []} for d in reached]
+    clean = pa.Table.from_pylist(cleaned, schema=NORMALIZE)
     present = documents.filter(pa.array([d in reached for d in TEXTS]))
-    settings = DedupSettings()
     signatures = sign(Batch(present, {StageName.NORMALIZE: clean}), settings, None).table  # type: ignore[arg-type]
-    signed = Signed([lambda: signatures], lambda ids: {d: TEXTS[d] for d in ids}, {})
+    signed = Signed([lambda: signatures], lambda ids: {d: texts[d] for d in ids}, {})
     decisions = decide([signatures], signed.text_of, settings, {})
 
     def outputs(stage: StageName) -> Iterator[pa.Table]:
@@ -80,7 +82,7 @@ def _measured(
         None,
         None,
         datetime.now(UTC),
-        signed,
+        signed=signed,
     )
     rows: list[dict[str, Any]] = facts(evidence, settings).to_pylist()
     return rows
@@ -135,6 +137,15 @@ def test_free_figures_have_a_row_per_document() -> None:
     assert _sums(rows, "duplicate_rate") == (2, 5)
     assert _sums(rows, "keeper_stability") == (5, 5)
     assert not [row for row in rows if row["metric"].startswith("pair")]
+
+
+def test_a_document_that_stands_inside_another_is_counted() -> None:
+    passage = " ".join(f"The {n}th gauge by the weir was read at {n * 7} past noon." for n in range(20))
+    rest = " ".join(f"Nobody asked how barge {n} came through lock {n * 3} unseen." for n in range(60))
+    texts = TEXTS | {"a": passage, "b": f"{rest} {passage}"}
+    assert _sums(_measured({}, texts=texts), "contained_rate") == (1, 5)
+    kept = _measured({}, texts=texts, settings=DedupSettings(on_containment="keep"))
+    assert not [row for row in kept if row["metric"] == "contained_rate"]
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def facts(this: Run, **earlier: Run) -> dict[tuple[str, str | None], list[tuple[
         index=None,
         live=None,
         started=datetime.now(UTC),
+        here=this[0].locations,
         references={name: reference for name, (reference, _) in earlier.items()},
         stored=stored,
     )

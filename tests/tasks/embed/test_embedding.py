@@ -66,10 +66,14 @@ def test_the_end_of_a_long_text_is_in_its_vector_and_a_long_chunk_is_reported(ca
     fact = "a silver piece stamped with a heron and the number 1683."
     changed = text.replace("heron and the number 1683", "carp in a blue boat")
     assert text.strip().endswith(fact)
-    output = run(_batch([[text, changed, fact]]), EmbedSettings(), None)  # type: ignore[arg-type]
+    batch = _batch([[text, changed, fact]])
+    output = run(batch, EmbedSettings(), None)  # type: ignore[arg-type]
     whole, other, short = output.table.to_pylist()[0]["embeddings"]
     assert whole["vector"] != other["vector"]
     assert [whole["truncated"], other["truncated"], short["truncated"]] == [True, True, False]
+    evidence = Evidence(batch, output.table, NO_LABELS, {}, None)  # type: ignore[arg-type]
+    rows = STAGE.evaluate(evidence, EmbedSettings()).to_pylist()
+    assert [(r["numerator"], r["denominator"]) for r in rows if r["metric"] == "truncated_rate"] == [(2, 3)]
 
 
 def test_a_vector_that_says_nothing_counts_against_coverage() -> None:

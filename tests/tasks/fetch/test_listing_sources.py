@@ -138,6 +138,35 @@ def test_links_are_passed_over_or_followed_inside_the_root_only(tmp_path: Path) 
     assert refused == {"out.md", "outside"}
 
 
+def test_links_that_are_passed_over_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, "outside/secret.md", "root/a.md", "root/b/c.md")
+    root = tmp_path / "root"
+    (root / "file.md").symlink_to(root / "a.md")
+    (root / "folder").symlink_to(root / "b")
+    (root / "loop.md").symlink_to("loop.md")
+    (root / "broken.md").symlink_to(root / "nowhere.md")
+    (root / "out.md").symlink_to(tmp_path / "outside" / "secret.md")
+    (root / "outside").symlink_to(tmp_path / "outside")
+    (root / "other.txt").symlink_to(root / "a.md")  # which no pattern takes in
+    (root / "left.md").symlink_to(root / "a.md")
+    (root / "b" / "back").symlink_to(root)
+
+    def skipped(**options: bool) -> dict[str, int]:
+        skips = Skips()
+        source = FileSource(name="docs", root=root, include=("**/*.md",), exclude=("left.md",), **options)
+        list(list_any(source, FetchSettings(), skips))
+        return skips.by_source().get("docs", {})
+
+    assert skipped() == {"symbolic link": 5, "symbolic link that leads out of the source's folder": 2}
+    # Followed, those that lead out are documents that cannot be taken; `b/back` is met in `folder` too.
+    assert skipped(follow_symlinks=True) == {"symbolic link to a folder that it lies in": 2}
+
+
+def test_a_link_to_itself_is_a_document_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "loop.md").symlink_to("loop.md")
+    assert (listed(tmp_path, follow_symlinks=True)["loop.md"].error or "").startswith("cannot be read")
+
+
 def test_a_missing_root_is_an_error_and_not_an_empty_source(tmp_path: Path) -> None:
     write(tmp_path, "file")
     for root in ("missing", "file"):

@@ -85,6 +85,7 @@ def test_a_local_store_follows_no_links_and_keeps_times(tmp_path: Path) -> None:
     (folder / "out.txt").symlink_to("/etc/hostname")
     scan = Scan(tmp_path / "lake", 1, store(f"file://{folder}"))
     assert scan.outcomes == {"sub/a b#c.txt": "ok"}
+    assert scan.skipped == {"symbolic link": 2}
     assert scan.plan["sub/a b#c.txt"]["commit_time"] == OLD
     assert Scan(tmp_path / "lake", 2, store(f"file://{folder}")).computed == set()
 

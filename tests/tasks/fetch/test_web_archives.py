@@ -103,6 +103,14 @@ def test_the_newest_page_of_each_url_is_a_document(tmp_path: Path, folder: Path,
     assert not Scan(tmp_path / "lake", 2, archives(folder), max_bytes=100_000).computed & {"http://example.org/a"}
 
 
+def test_an_address_is_one_of_the_web_however_its_scheme_and_host_are_written(tmp_path: Path, folder: Path) -> None:
+    write(folder / "a.warc", lambda writer: capture(writer, "HTTP://Example.ORG:80/Case", PAGE, HTML), packed=False)
+    scan = Scan(tmp_path / "lake", 1, archives(folder))
+    assert scan.outcomes == {"http://example.org/Case": "ok"}
+    assert scan.bytes_of("http://example.org/Case") == PAGE
+    assert scan.skipped == {"record of type warcinfo": 1}
+
+
 def test_a_newer_archive_replaces_a_page_and_leaves_the_others(tmp_path: Path, folder: Path) -> None:
     write(folder / "a.warc.gz", pages, packed=True)
     Scan(tmp_path / "lake", 1, archives(folder))
@@ -173,6 +181,23 @@ def test_a_damaged_archive_stops_the_scan_by_name_and_deletes_nothing(
     assert {uri: row["document_id"] for uri, row in after.plan.items()} == {
         uri: row["document_id"] for uri, row in before.plan.items()
     }
+
+
+def test_an_archive_that_unpacks_without_end_stops_the_scan(tmp_path: Path, folder: Path) -> None:
+    (folder / "a.warc.gz").write_bytes(packed_archive() + gzip.compress(b"WARC/1.0\r\n" + b" " * 60_000_000))
+    with pytest.raises(ConfigurationError, match=r"a\.warc\.gz: the archive unpacks to more than 100 times its size"):
+        Scan(tmp_path / "lake", 1, archives(folder), max_archive_ratio=100)
+
+
+def test_a_page_that_unpacks_without_end_fails_alone(tmp_path: Path, folder: Path) -> None:
+    def bomb(writer: WARCWriter) -> None:
+        body = gzip.compress(b"<p>" + b" " * 3_000_000)
+        capture(writer, "https://example.org/bomb", body, HTML, ("Content-Encoding", "gzip"))
+        capture(writer, "https://example.org/a", PAGE, HTML)
+
+    write(folder / "a.warc.gz", bomb, packed=True)
+    scan = Scan(tmp_path / "lake", 1, archives(folder), max_bytes=1_000_000)
+    assert scan.outcomes == {"https://example.org/a": "ok", "https://example.org/bomb": "too_large"}
 
 
 def test_real_pages_come_out_of_an_archive_as_they_went_in(shared_data: Path, tmp_path: Path, folder: Path) -> None:

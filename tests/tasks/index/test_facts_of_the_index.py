@@ -158,7 +158,7 @@ def test_nothing_expected_and_nothing_stored_gives_no_reassuring_one(corpus: Cor
 def test_without_an_index_nothing_applies(corpus: Corpus) -> None:
     rows = facts(evidence_of(corpus, {}, None), IndexSettings()).to_pylist()
     assert {row["status"] for row in rows} == {"not_applicable"}
-    assert len(rows) == 8
+    assert len(rows) == 9
 
 
 def test_a_deleted_document_that_is_still_found_is_counted(corpus: Corpus) -> None:
@@ -171,6 +171,30 @@ def test_a_deleted_document_that_is_still_found_is_counted(corpus: Corpus) -> No
         "gone": (0, 3),
         "kept": (3, 3),
     }
+
+
+def test_a_new_document_that_its_own_people_do_not_find_is_counted(corpus: Corpus) -> None:
+    owners = {"a": "acme", "b": "acme", "c": "acme"}
+    sound = corpus.index.open(corpus.build("r1", TEXTS, owners).generation)
+    assert total(figures(evidence_of(corpus, TEXTS, sound, tenants=owners), "new_not_found")) == (0, 6)
+
+    lacking = corpus.index.open(
+        corpus.build("r2", {"a": TEXTS["a"], "b": TEXTS["b"]}, owners | {"b": "rival"}).generation
+    )
+    rows = figures(evidence_of(corpus, TEXTS, lacking, tenants=owners), "new_not_found")
+    assert {row["document_id"]: (row["numerator"], row["denominator"]) for row in rows} == {
+        "a": (0, 2),
+        "b": (2, 2),
+        "c": (2, 2),
+    }
+    few = figures(evidence_of(corpus, TEXTS, sound, tenants=owners), "new_not_found", IndexSettings(new_probes=2))
+    assert len(few) == 2
+
+
+def test_a_new_document_without_a_word_is_searched_for_by_its_vector_alone(corpus: Corpus) -> None:
+    texts = {"a": ["* * *"]}
+    view = corpus.index.open(corpus.build("r1", texts).generation)
+    assert total(figures(evidence_of(corpus, texts, view), "new_not_found")) == (0, 1)
 
 
 def test_no_deletions_no_figure(corpus: Corpus) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from nervaluate import Evaluator
+from seqeval.metrics import classification_report
+from seqeval.scheme import IOB2
 
 from schemas.documents import DOCUMENTS
 from schemas.stages import FETCH, LANGUAGE, NORMALIZE, PARSE, PII
@@ -198,6 +200,7 @@ def test_figures_by_hand() -> None:
     # Found: Siemens in Munich, Siemens in Germany, Munich in Germany. P1001 has no rule and does not count.
     assert found["relation_precision", None, None] == (2, 3, "ok")
     assert found["relation_recall", None, None] == (2, 3, "ok")
+    assert found["relation_f1", None, None] == (4, 6, "ok")
     assert found["relation_recall", "works_for", None] == (0, 1, "ok")
     masked = figures(batch_of(text, masked="Angela Merkel"), label)
     assert masked["entity_recall", None, "entity-3-0"][2] == "lost_upstream"
@@ -217,8 +220,16 @@ def test_unread_languages_lose_everything_and_off_is_not_applicable() -> None:
     assert off["entity_f1", None, None] == (None, None, "not_applicable")
 
 
-def test_counts_are_those_of_nervaluate_on_wikigold(shared_data: Path, tmp_path: Path) -> None:
-    """Strict matching of nervaluate on the same mentions gives the same counts; the level is that of a small model."""
+def _tags(spans: list[dict[str, Any]], length: int) -> list[str]:
+    tags = ["O"] * length
+    for span in spans:
+        inside = [f"I-{span['label']}"] * (span["end"] - span["start"] - 1)
+        tags[span["start"] : span["end"]] = [f"B-{span['label']}", *inside]
+    return tags
+
+
+def test_counts_are_those_of_nervaluate_and_seqeval_on_wikigold(shared_data: Path, tmp_path: Path) -> None:
+    """Strict matching of both on the same mentions gives the same counts; the level is that of a small model."""
     summary = import_gold("conll", shared_data / "pii/wikigold", tmp_path)
     true, predicted, totals = [], [], [0, 0, 0]
     settings = MetadataSettings(entities=True, entity_types=("PER", "ORG", "LOC", "MISC"))
@@ -238,6 +249,17 @@ def test_counts_are_those_of_nervaluate_on_wikigold(shared_data: Path, tmp_path:
         true.append(spans)
         row = made(batch, settings)
         predicted.append([{"label": e["type"], "start": e["start"], "end": e["end"]} for e in row["entities"]])
+    # seqeval reads one tag per character: B-PER, I-PER … or O.
+    tags = [
+        [_tags(spans, max((s["end"] for s in (*one, *other)), default=0)) for spans in (one, other)]
+        for one, other in zip(true, predicted, strict=True)
+    ]
+    report = classification_report(
+        [t for t, _ in tags], [p for _, p in tags], output_dict=True, mode="strict", scheme=IOB2
+    )
+    assert (totals[0] / totals[1], totals[0] / totals[2]) == pytest.approx(
+        (report["micro avg"]["recall"], report["micro avg"]["precision"])
+    )
     strict = Evaluator(true, predicted, tags=["PER", "ORG", "LOC", "MISC"]).evaluate()["overall"]["strict"]
     assert totals == [strict.correct, strict.possible, strict.actual]
     assert strict.f1 > 0.55

@@ -7,8 +7,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import jiwer
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schemas.documents import DOCUMENTS
 from schemas.stages import FETCH, LANGUAGE, NORMALIZE, PARSE, PII
@@ -17,6 +20,7 @@ from tasks.documents.titles import choose_title
 from tasks.gold.kinds import MetadataLabel
 from tasks.gold.labels import NO_LABELS, BoundLabel, Labels
 from tasks.metadata.dates import page_date, stated_date
+from tasks.metadata.evaluator import title_similarity
 from tasks.metadata.settings import MetadataSettings
 from tasks.metadata.stage import STAGE, run
 from tasks.stage import Batch, Evidence, Resources
@@ -158,6 +162,13 @@ def test_a_row_holds_redacted_fields_and_the_access_scope(described: Callable[..
 )
 def test_titles(declared: str | None, heading: str | None, expected: str | None) -> None:
     assert choose_title(declared, heading) == expected
+
+
+@given(st.text("abcd", min_size=1, max_size=30), st.text("abcd", max_size=30))
+def test_the_similarity_of_titles_follows_from_the_edits_of_jiwer(one: str, other: str) -> None:
+    edits = jiwer.process_characters(one, other)
+    distance = edits.substitutions + edits.deletions + edits.insertions
+    assert title_similarity(one, other) == pytest.approx(1 - distance / max(len(one), len(other)))
 
 
 def test_gold_figures(described: Callable[..., Any]) -> None:

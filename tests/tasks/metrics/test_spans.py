@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
-from tasks.metrics.spans import Span, SpanMatch, span_counts, span_counts_by_type
+from tasks.metrics.spans import Span, SpanMatch, span_counts, span_counts_by_type, span_faults
 
 SLOTS = st.lists(
     st.tuples(
@@ -63,3 +63,20 @@ def test_types_add_up_to_the_whole(slots: list[tuple[str | None, str | None, int
         whole = span_counts(labelled, predicted, match)
         assert sum(c.found for c in by_type) == whole.found
         assert sum(c.correct for c in by_type) == whole.correct
+
+
+@given(SLOTS)
+def test_every_span_that_is_no_strict_match_is_at_fault(slots: list[tuple[str | None, str | None, int, int]]) -> None:
+    labelled = [Span(10 * i, 10 * i + 4, true) for i, (true, _, _, _) in enumerate(slots) if true]
+    predicted = [Span(10 * i + a, 10 * i + 4 + b, found) for i, (_, found, a, b) in enumerate(slots) if found]
+    counts, faults = span_counts(labelled, predicted, SpanMatch.STRICT), span_faults(labelled, predicted)
+    lost = [fault for fault in faults if fault.fault != "invented"]
+    assert len(lost) == counts.annotations - counts.found
+    # A prediction beside a labelled span is told with that span.
+    beside = sum(fault.fault != "missing" for fault in lost)
+    assert len(faults) - len(lost) + beside == counts.predictions - counts.correct
+
+
+def test_a_prediction_inside_a_span_that_was_found_is_invented() -> None:
+    (fault,) = span_faults([Span(0, 9, "PERSON")], [Span(0, 9, "PERSON"), Span(2, 4, "DATE")])
+    assert (fault.span, fault.fault) == (Span(2, 4, "DATE"), "invented")

@@ -3,6 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 from tasks.metrics.statistics import (
     bootstrap_mean,
@@ -132,6 +134,19 @@ def test_holm_of_a_published_example() -> None:
     # Wikipedia's worked example of the Holm-Bonferroni method: 0.01, 0.04, 0.03, 0.005; two are rejected at 0.05.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_equals_statsmodels(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
+
+
+@given(st.integers(1, 500), st.integers(0, 500))
+def test_wilson_equals_statsmodels(number: int, successes: int) -> None:
+    interval = wilson(min(successes, number), number)
+    assert interval is not None
+    expected = proportion_confint(min(successes, number), number, method="wilson")
+    assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-9)
 
 
 @given(st.lists(st.floats(0, 1), max_size=20))

@@ -1,4 +1,5 @@
 import random
+from itertools import pairwise
 
 import jiwer
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from tasks.metrics.text_distance import cer, comparison_text, edit_counts, wer
+from tasks.metrics.text_distance import Edit, align, cer, comparison_text, edit_counts, wer
 
 TEXT = st.text(alphabet="ab cé\n", max_size=60)
 WORDS = [f"word{n}" for n in range(300)]
@@ -75,3 +76,45 @@ def test_too_long_and_unlike_texts_say_that_they_are_not_exact() -> None:
     counts = edit_counts("ab" * 110_000, "cd" * 110_000)
     assert not counts.exact
     assert counts.substitutions == 220_000
+
+
+@given(TEXT, TEXT)
+def test_the_edits_lead_from_one_text_to_the_other_and_are_the_fewest(reference: str, hypothesis: str) -> None:
+    edits = sorted(align(reference, hypothesis, most=200).largest, key=lambda edit: (edit.start, edit.found_start))
+    made, position = "", 0
+    for edit in edits:
+        made += reference[position : edit.start] + hypothesis[edit.found_start : edit.found_end]
+        position = edit.end
+    assert made + reference[position:] == hypothesis
+    assert sum(edit.size for edit in edits) == Levenshtein.distance(reference, hypothesis)
+    # Neighbours are one edit: something equal stands between any two.
+    assert all(a.end < b.start for a, b in pairwise(edits))
+
+
+def test_the_largest_edits_come_first_and_no_more_than_asked_for() -> None:
+    largest = align("abcdefghijkl", "abXdefhijklMNOP", most=2).largest
+    assert largest == (Edit(12, 12, 11, 15), Edit(2, 3, 2, 3))
+    assert [(edit.fault, edit.size) for edit in largest] == [("invented", 4), ("changed", 1)]
+    assert align("abc", "abd", most=0).largest == ()
+
+
+def test_a_passage_lost_over_the_cuts_of_a_long_text_is_one_edit() -> None:
+    words = [f"{n}th" for n in range(3000)]
+    (edit,) = align(words, words[:100] + words[1900:], most=20).largest
+    assert (edit, edit.fault) == (Edit(100, 1900, 100, 100), "missing")
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("alphabet", ["ab", "abcdefghijklmnopqrstuvwxyz     "])
+def test_random_texts_of_any_error_have_the_distance_of_plain_rapidfuzz(alphabet: str, seed: int) -> None:
+    draw = random.Random(seed)
+    reference = "".join(draw.choices(alphabet, k=draw.randint(1, 9000)))
+    hypothesis = noisy(reference, draw.choice([0.002, 0.02, 0.3, 1.0]), seed)
+    # Passages change places, as columns of a page do.
+    cut = draw.randint(0, len(hypothesis))
+    hypothesis = draw.choice([hypothesis, hypothesis[cut:] + hypothesis[:cut]])
+    counts = edit_counts(reference, hypothesis)
+    assert counts.exact
+    assert counts.distance == Levenshtein.distance(reference, hypothesis)
+    words = edit_counts(reference.split(), hypothesis.split())
+    assert words.distance == Levenshtein.distance(reference.split(), hypothesis.split())

@@ -60,6 +60,7 @@ def test_each_attachment_is_a_part_with_pages_of_its_own(mail):
 
 def test_an_attachment_that_cannot_be_read_is_a_page_without_output_and_not_a_lost_message(mail):
     assert mail["pages_without_output"] == [7]
+    assert mail["pages_hidden"] == [6]  # the hidden sheet of the workbook
 
 
 def test_every_element_is_found_in_its_part_and_page_by_the_second_reader(mail, mailbox):
@@ -131,3 +132,31 @@ def test_a_page_saved_with_its_images_is_the_page(tmp_path):
     rows, _ = parse(tmp_path / "page.mhtml")
     assert rows["page.mhtml"]["parts"] is None
     assert rows["page.mhtml"]["elements"][-1]["text"] == "Its words."
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "charset", "text"),
+    [
+        ("text/plain", "ru.txt", "koi8-r", "Привет мир, это приложение"),
+        ("text/plain", "pl.txt", "iso-8859-2", "Zażółć gęślą jaźń, szanowni państwo"),
+        ("text/html", "de.html", "cp850", "Größe der Ätna"),
+        ("text/markdown", "cz.md", "iso-8859-2", "Žluťoučký kůň"),
+        ("text/csv", "jp.csv", "shift_jis", "名前"),
+        ("text/plain", "wrong.txt", "us-ascii", "Größe in UTF-8, was auch immer erklärt ist"),
+    ],
+)
+def test_an_attachment_is_decoded_as_it_declares(kind, name, charset, text, tmp_path):
+    """And the second reader finds it there: as the parser, by the declared encoding."""
+    data = text.encode("utf-8" if charset == "us-ascii" else charset)
+    if kind == "text/html":
+        data = b"<html><body><p>" + data + b"</p></body></html>"
+    elif kind == "text/csv":
+        data += b",1\r\n2,3\r\n"
+    mail = message("Encodings", "see attached")
+    attach(mail, name, data, kind, params={"charset": charset})
+    (tmp_path / "cs.eml").write_bytes(mail.as_bytes())
+    rows, _ = parse(tmp_path / "cs.eml")
+    found = next(e["text"] for e in rows["cs.eml"]["elements"] if e["part"] == name and e["kind"] != "heading")
+    assert found.replace("\t", "\n").split("\n")[0] == text
+    raw = read_raw((tmp_path / "cs.eml").read_bytes(), EMAIL)
+    assert text in raw.pages[1]

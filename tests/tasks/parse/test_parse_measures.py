@@ -35,6 +35,7 @@ def measured(
     stale: bool = False,
     pages: int = 1,
     pages_without_output: tuple[int, ...] = (),
+    pages_hidden: tuple[int, ...] | None = None,
     cost: Cost | None = None,
 ) -> list[dict[str, Any]]:
     output = pa.Table.from_pylist(
@@ -45,6 +46,7 @@ def measured(
                 "parser_version": "1",
                 "pages": pages,
                 "pages_without_output": list(pages_without_output),
+                "pages_hidden": pages_hidden,
                 "meta_authors": [],
                 "elements": elements,
             }
@@ -77,6 +79,12 @@ def test_without_labels_only_free_measures_are_written() -> None:
     assert figure(rows, "garbage_ratio") == (8 / 14, "ok")
     assert figure(rows, "seconds_per_page") == (0.5, "ok")
     assert figure(rows, "peak_rss") == (1000.0, "ok")
+
+
+def test_hidden_pages_are_neither_read_nor_lost() -> None:
+    rows = measured([element(0, "paragraph", "x")], {}, pages=5, pages_without_output=(2,), pages_hidden=(3, 4))
+    (row,) = (row for row in rows if row["metric"] == "page_completeness")
+    assert (row["numerator"], row["denominator"]) == (2, 3)
 
 
 def test_an_empty_parse_of_a_labelled_text_loses_every_character() -> None:
@@ -134,6 +142,31 @@ def test_cells_at_fault_are_named_by_place_and_never_by_text() -> None:
     cells = {(r["unit_id"], r["slice_value"]) for r in rows if r["metric"] == "wrong_cells" and r["slice_key"]}
     assert cells == {("d#table-0-row-1-column-2", "missing"), ("d#table-0-row-2-column-1", "shifted")}
     assert "Secret" not in str(rows)
+
+
+def test_edits_are_named_by_place_and_never_by_text() -> None:
+    rows = measured([element(0, "paragraph", "9999 alpha 19 gam")], {"text": TextLabel(text="alpha 12 gamma")})
+    places = {
+        (r["metric"], r["unit_id"], r["slice_value"], r["numerator"], r["denominator"])
+        for r in rows
+        if r["slice_key"] == "fault"
+    }
+    assert places == {
+        ("cer", "d#expected-0-0-found-0-5", "invented", 5, 14),
+        ("cer", "d#expected-7-8-found-12-13", "changed", 1, 14),
+        ("cer", "d#expected-12-14-found-17-17", "missing", 2, 14),
+        ("wer", "d#expected-0-0-found-0-1", "invented", 1, 3),
+        ("wer", "d#expected-1-3-found-2-4", "changed", 2, 3),
+    }
+    assert "9999" not in str(rows)
+
+
+def test_few_edits_of_a_bad_text_are_named() -> None:
+    words = " ".join(f"w{n}" for n in range(900))
+    rows = measured([element(0, "paragraph", words.replace("w1", "v1"))], {"text": TextLabel(text=words)})
+    assert sum(r["metric"] == "cer" and r["slice_key"] == "fault" for r in rows) == 20
+    # w1, w10 to w19 and w100 to w199 are three runs of words.
+    assert sum(r["metric"] == "wer" and r["slice_key"] == "fault" for r in rows) == 3
 
 
 def test_structure_is_scored_by_kind_order_and_level() -> None:

@@ -164,7 +164,7 @@ def test_a_text_layer_without_meaning_is_read_off_the_page(tmp_path):
 @pytest.mark.parametrize("garbage", ["\ufffd", "\uffff", "\ue123", "(cid:7)", "\x02"])
 def test_which_text_layers_are_garbage(garbage):
     def lines(text):
-        return [Line(text, (0, 0, 1, 1), 10, False, False, False, True)]
+        return [Line(text, (0, 0, 1, 1), 10, False, False, False, 0)]
 
     def no_image():
         return 0.0

@@ -58,7 +58,7 @@ def test_what_an_office_file_declares(office):
 
 def test_slides_are_pages_with_their_notes_and_hidden_ones_are_left_out(office):
     row = office["b.pptx"]
-    assert row["pages"] == 3
+    assert (row["pages"], row["pages_hidden"]) == (3, [3])
     assert [(e["page"], e["kind"], e["level"], e["text"]) for e in row["elements"]] == [
         (1, "heading", 1, "Why pumps"),
         (1, "list_item", 1, "They move water"),
@@ -72,6 +72,7 @@ def test_slides_are_pages_with_their_notes_and_hidden_ones_are_left_out(office):
 
 def test_sheets_are_parts_below_their_names(office):
     row = office["c.xlsx"]
+    assert (row["pages"], row["pages_hidden"], row["pages_without_output"]) == (3, [3], [])
     assert [(part["name"], part["first_page"]) for part in row["parts"]] == [("Plan 2024", 1), ("Later", 2)]
     assert [(e["part"], e["page"], e["section_path"], e["text"]) for e in row["elements"]] == [
         ("Plan 2024", 1, [], "Plan 2024"),

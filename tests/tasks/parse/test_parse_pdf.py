@@ -198,18 +198,6 @@ def test_a_page_left_out_counts_as_missing(tmp_path):
     assert [(e["page"], e["text"]) for e in row["elements"]] == [(1, "words of page 1"), (3, "words of page 3")]
 
 
-def test_values_of_a_filled_form_are_read(tmp_path):
-    document = pymupdf.open()
-    page = document.new_page()
-    page.insert_text((72, 100), "Name of the applicant:")
-    widget = pymupdf.Widget()
-    widget.rect = pymupdf.Rect(220, 88, 400, 104)
-    widget.field_type, widget.field_name, widget.field_value = pymupdf.PDF_WIDGET_TYPE_TEXT, "name", "Orla Field"
-    page.add_widget(widget)
-    document.save(tmp_path / "form.pdf")
-    assert "Name of the applicant: Orla Field" in parse(tmp_path / "form.pdf")["elements"][0]["text"]
-
-
 def test_what_the_file_declares(pdf, tmp_path):
     pdf.set_title("A title")
     pdf.set_author("A. One; B. Two")

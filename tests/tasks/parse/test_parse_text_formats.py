@@ -27,6 +27,50 @@ def test_markdown_kinds():
     ]
 
 
+def test_markdown_notes_are_footnotes_whatever_they_hold():
+    """A note of one word reads like a definition of a link, which says nothing and goes."""
+    text = """A claim[^1] with a [link], and another[^long].
+[^1]: https://example.org/source
+[^long]: Two lines
+  of it.
+
+    A second paragraph.
+
+    - item of the note
+
+[link]: https://example.org "title"
+
+Not of the note.
+
+- in a list[^x]
+
+  [^x]: noted
+- next
+
+> [^q]: quoted
+
+[^deep]: [^deeper]: words
+"""
+    assert [(e["kind"], e["level"], e["text"]) for e in markdown_elements(text).rows] == [
+        ("paragraph", None, "A claim[^1] with a link, and another[^long]."),
+        ("footnote", None, "https://example.org/source"),
+        ("footnote", None, "Two lines of it."),
+        ("footnote", None, "A second paragraph."),
+        ("list_item", 1, "item of the note"),
+        ("paragraph", None, "Not of the note."),
+        ("list_item", 1, "in a list[^x]"),
+        ("footnote", None, "noted"),
+        ("list_item", 1, "next"),
+        ("footnote", None, "quoted"),
+        ("footnote", None, "[^deeper]: words"),
+    ]
+
+
+def test_markdown_notes_in_notes_without_end_harm_nobody():
+    (element,) = markdown_elements("[^a]: " * 20_000 + "words").rows
+    assert (element["kind"], element["text"].endswith("words")) == ("footnote", True)
+
+
 def test_markdown_table_html_has_header_cells():
     (table,) = markdown_elements("| h |\n|---|\n| a<b |\n").rows
     assert table["html"] == "<table><tr><th>h</th></tr><tr><td>a&lt;b</td></tr></table>"

@@ -57,6 +57,7 @@ def test_spans_are_counted_per_type_and_overall(score: Callable[..., Any]) -> No
     # Found by hand: two addresses right, one IP address that nobody labelled, one labelled card that is none.
     assert got["pii_precision", None] == (2, 3, "ok")
     assert got["pii_recall", None] == (2, 3, "ok")
+    assert got["pii_f1", None] == (2 * 2, 3 + 3, "ok")
     assert got["pii_f2", None] == (5 * 2, 4 * 3 + 3, "ok")
     assert got["pii_recall", "EMAIL_ADDRESS"] == (2, 2, "ok")
     assert got["pii_precision", "IP_ADDRESS"] == (0, 1, "ok")
@@ -64,12 +65,27 @@ def test_spans_are_counted_per_type_and_overall(score: Callable[..., Any]) -> No
     assert got["unsupported_language", None] == (0, 1, "ok")
 
 
+def test_spans_at_fault_are_named_by_type_and_place_and_never_by_value(make_batch: Make, make_document: Make) -> None:
+    text = "Write to a@example.org, b@example.org or 203.0.113.7 by Monday."
+    label = _pii([("EMAIL", "a@example.org"), ("EMAIL", "b@example.org or"), ("CREDIT_CARD", "Monday")])
+    settings, batch = PiiSettings(), make_batch(make_document("d", [text]))
+    output = run(batch, settings, None).table  # type: ignore[arg-type]
+    rows = evaluate(Evidence(batch, output, _labels(pii=label), {}, None), settings).to_pylist()  # type: ignore[arg-type]
+    faults = {(r["metric"], r["unit_id"], r["slice_value"]) for r in rows if r["slice_key"] == "fault"}
+    assert faults == {
+        ("pii_recall", "d#span-24-40-EMAIL_ADDRESS", "misplaced"),
+        ("pii_precision", "d#span-41-52-IP_ADDRESS", "invented"),
+        ("pii_recall", "d#span-56-62-CREDIT_CARD", "missing"),
+    }
+    assert "example.org" not in str(rows)
+
+
 def test_partial_and_type_matching_are_stated_apart(score: Callable[..., Any]) -> None:
     got = score(["Write to a@example.org."], _labels(pii=_pii([("EMAIL", "example.org"), ("PERSON", "a@")])))
     assert got["pii_recall", None] == (0, 2, "ok")
     assert got["pii_recall_partial", None] == (2, 2, "ok")
     assert got["pii_recall_type", None] == (1, 2, "ok")
-    assert got["pii_precision_partial", None] == (1, 1, "ok")
+    assert got["pii_precision_partial", None] == got["pii_precision_type", None] == (1, 1, "ok")
 
 
 def test_what_did_not_reach_the_stage_and_what_it_does_not_look_for_are_named(score: Callable[..., Any]) -> None:

@@ -1,19 +1,22 @@
 """Reports as pages and as Markdown, over a lake whose figures are worked out by hand."""
 
+import io
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from rich.console import Console
 
 from schemas.measures import MEASURES
-from schemas.names import StageName
+from schemas.names import MetricStatus, StageName
 from tasks.errors import ConfigurationError
-from tasks.figures.catalogue import Catalogue, load_catalogue
+from tasks.figures.catalogue import load_catalogue
 from tasks.lake.files import write_table
 from tasks.lake.layout import Lake
 from tasks.metrics.rows import MetricRows
 from tasks.report.figure_lines import HEADLINES
+from tasks.report.trace import print_trace, read_trace
 from tasks.report.write import write_report
 from tests.tasks.report.lake_by_hand import HOSTILE, NEW, OLD, REPORT, lake_by_hand
 
@@ -172,19 +175,30 @@ def test_a_verdict_that_was_altered_is_refused(tmp_path: Path) -> None:
         write_report(lake, NEW, load_catalogue())
 
 
-def test_evidence_survival_is_drawn_where_it_is_measured(tmp_path: Path) -> None:
+def test_evidence_survival_is_drawn_and_its_falls_are_listed(tmp_path: Path) -> None:
     lake = lake_by_hand(tmp_path)
-    catalogue = load_catalogue()
-    if not any(metric.id == "evidence_survival" for metric in catalogue.metrics):
-        like = catalogue.get("chunk", "conservation")
-        survival = like.model_copy(update={"id": "evidence_survival", "stage": "all", "title": "Evidence survival"})
-        catalogue = Catalogue(metrics=(*catalogue.metrics, survival))
-    for stage, kept in (("parse", 1.0), ("boilerplate", 0.75), ("chunk", 0.25)):
+    for stage, kept in (("fetch", None), ("parse", 4), ("boilerplate", 3), ("chunk", 1)):
         rows = MetricRows(StageName(stage))
-        rows.ratio("evidence_survival", REPORT, kept * 4, 4)
+        if kept is None:
+            rows.without_value("evidence_survival", REPORT, MetricStatus.NOT_APPLICABLE, unit_id="tides|1")
+        else:
+            rows.ratio("evidence_survival", REPORT, kept, 4, unit_id="tides|1")
         path = lake.run(NEW) / "facts" / f"{stage}-evidence.parquet"
         write_table(rows.table(), path, MEASURES)
-    text = write_report(lake, NEW, catalogue).read_text(encoding="utf-8")
-    assert text.count('<polyline points="0.0,0.0 50.0,25.0 100.0,75.0 "/>') == 2  # all documents, and the one class
+    text = write_report(lake, NEW, load_catalogue()).read_text(encoding="utf-8")
+    # All documents, and the one class. Fetch, where there is no text yet, is no point of the curve.
+    assert text.count('<polyline points="0.0,0.0 50.0,25.0 100.0,75.0 "/>') == 2
     markdown = (lake.run(NEW) / "report.md").read_text(encoding="utf-8")
-    assert "| report | 1, n=1 | 0.75, n=1 | 0.25, n=1 |" in markdown
+    line = next(line for line in markdown.splitlines() if line.startswith("| report | 1 (0.207 to 1), n=1 |"))
+    assert [cell.split()[0] for cell in line.strip("| ").split(" | ")] == ["report", "1", "0.75", "0.25"]
+    lines = [line for line in markdown.splitlines() if "tides" in line]
+    assert [line.split(" | ")[0] + " " + line.split(" | ")[-1] for line in lines] == [
+        "| boilerplate 4 → 3 of 4 |",
+        "| chunk 3 → 1 of 4 |",
+    ]
+    trace = read_trace(lake, NEW, REPORT, load_catalogue())
+    console = Console(width=200, record=True, file=io.StringIO())
+    print_trace(console, trace, load_catalogue())
+    shown = console.export_text()
+    assert shown.index("boilerplate") < shown.index("question tides|1, passages 4 → 3 of 4") < shown.index("normalize")
+    assert "question tides|1, passages 3 → 1 of 4" in shown

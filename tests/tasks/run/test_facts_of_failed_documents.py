@@ -68,3 +68,17 @@ def test_dropping_everything_is_no_merit_of_a_page_that_failed(facts: dict[Stage
 def test_a_label_that_was_lost_before_is_counted_once(facts: dict[StageName, list[dict[str, Any]]]) -> None:
     lost = Counter(row["metric"] for row in facts[StageName.DEDUP] if row["status"] == "lost_upstream")
     assert lost["pair_f1"] == lost["pair_precision"] == 1
+
+
+def test_every_document_that_enters_is_accounted_for(facts: dict[StageName, list[dict[str, Any]]]) -> None:
+    # Of two pages one failed at boilerplate, with no rule that expected it; the other went on to dedup and stayed.
+    for stage, came, went, failed in ((StageName.BOILERPLATE, 2, 1, 1), (StageName.DEDUP, 1, 1, 0)):
+        rows = facts[stage]
+        values = {metric: [r["value"] for r in rows if r["metric"] == metric] for metric in ("rows_in", "rows_out")}
+        assert values == {"rows_in": [came], "rows_out": [went]}
+        for metric, expected in (("quarantined", failed), ("unexpected_quarantine", failed), ("dropped", 0)):
+            counted = [(r["numerator"], r["denominator"]) for r in rows if r["metric"] == metric]
+            assert (sum(n for n, _ in counted), sum(d for _, d in counted)) == (expected, came)
+        seconds = [r["value"] for r in rows if r["metric"] == "seconds"]
+        assert len(seconds) == came
+        assert all(value >= 0 for value in seconds)

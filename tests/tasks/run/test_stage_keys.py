@@ -9,7 +9,7 @@ from tasks.boilerplate.settings import BoilerplateSettings
 from tasks.chunk.settings import ChunkSettings
 from tasks.metadata.settings import MetadataSettings
 from tasks.parse.settings import ParseSettings
-from tasks.run.keys import digest, document_key, measures_key, shaping_settings, stage_base
+from tasks.run.keys import digest, document_key, measures_key, measuring_settings, shaping_settings, stage_base
 from tasks.run.registry import STAGES
 from tasks.stage import StageSettings
 
@@ -42,6 +42,15 @@ def test_labels_and_scorer_shape_the_measures_key_only() -> None:
         len({measures_key("k", *rest) for rest in (("f", 1, None), ("f", 1, "labels"), ("f", 2, None), ("g", 1, None))})
         == 4
     )
+
+
+def test_a_setting_of_a_measure_scores_again_and_cuts_nothing_anew() -> None:
+    plain, measuring = ChunkSettings(), ChunkSettings(coherence_places=4)
+    stage = STAGES[StageName.CHUNK]
+    assert stage_base(stage, plain) == stage_base(stage, measuring)
+    keys = [measures_key("k", "f", 1, None, measuring_settings(settings)) for settings in (plain, measuring)]
+    # A default leaves the keys of rows that were scored before it was a setting.
+    assert keys[0] == measures_key("k", "f", 1, None) != keys[1]
 
 
 def test_the_order_of_keys_in_a_mapping_does_not_matter() -> None:

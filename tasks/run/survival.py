@@ -1,0 +1,147 @@
+"""Brings what evidence survival reads: documents from their batch, and as facts those without a row of their own."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.documents import LOCATIONS
+from schemas.names import Cohort, MetricStatus, Outcome, StageName
+from tasks.gold.labels import Labels
+from tasks.metrics.rows import MetricRows
+from tasks.run.context import BatchRef, RunContext
+from tasks.run.execute import ids_of, load_rows, read_places
+from tasks.run.registry import STAGES
+from tasks.stage import IndexView
+from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
+from tasks.survival.handed_on import READS
+
+_GROUP = 64
+"""Documents whose rows are in memory at once."""
+
+_PLACE = ["document_id", "stage", "outcome", "file"]
+_Places = Mapping[tuple[str, str], dict[str, Any]]
+
+
+def survival_of_documents(
+    context: RunContext, name: StageName, batch: BatchRef, document_ids: Sequence[str], labels: Labels
+) -> pa.Table:
+    """The rows of documents that came out of a stage: kept with the stage's other measures.
+
+    Not of fetch, whose bytes are no text, and not of index: what it holds is read from the candidate, in every run.
+    """
+    rows = MetricRows(name)
+    if name not in (StageName.FETCH, StageName.INDEX):
+        arrived = batch.survivors(name)
+        wanted = asked(labels, (i for i in document_ids if i in arrived))
+        for group in _groups(wanted):
+            tables = {stage: load_rows(context, stage, batch, group).to_pylist() for stage in READS[name]}
+            for i, document_id in enumerate(group):
+                own = {stage: table[i] for stage, table in tables.items()}
+                add_survival(rows, name, Carried(document_id, own), labels)
+    return rows.table()
+
+
+def survival_facts(
+    context: RunContext,
+    name: StageName,
+    plan: pa.Table,
+    batches: Sequence[BatchRef],
+    labels: Labels,
+    index: IndexView | None,
+) -> pa.Table:
+    """The rows that no document's own output gives: evidence that a duplicate carries, that went into quarantine, or
+    that must be fetched from the index; at fetch, that there is no text yet.
+    """
+    rows = MetricRows(name)
+    wanted = sorted(asked(labels, ids_of(plan.filter(pc.field("cohort") != Cohort.DELETED.value))))
+    if name is StageName.FETCH:
+        for document_id in wanted:
+            add_without_text(rows, document_id, labels, MetricStatus.NOT_APPLICABLE)
+    if name is StageName.FETCH or not wanted:
+        return rows.table()
+    locations = _locations(batches, {name, StageName.NORMALIZE, StageName.DEDUP, *READS[name]})
+    for group in _groups(wanted):
+        places = _places(locations, group)
+        # What came out with a row was scored with its batch.
+        group = [i for i in group if name is StageName.INDEX or not _came_out(places, i, name)]
+        copies = _copies(context, places, group)
+        places |= _places(locations, list(copies.values()))
+        carriers = {i: copies.get(i, i) for i in group if _came_out(places, copies.get(i, i), name)}
+        for document_id in group:
+            if document_id not in carriers:
+                add_without_text(rows, document_id, labels, MetricStatus.MISSING)
+        for carried in _carried(context, name, places, carriers, index):
+            add_survival(rows, name, carried, labels)
+    return rows.table()
+
+
+def _carried(
+    context: RunContext, name: StageName, places: _Places, carriers: Mapping[str, str], index: IndexView | None
+) -> Iterator[Carried]:
+    ids = sorted(set(carriers.values()))
+    tables = {stage: _read(context, stage, places, ids) for stage in READS[name]}
+    own = _read(context, StageName.NORMALIZE, places, [i for i, carrier in carriers.items() if carrier != i])
+    fetched = _fetched(index, ids) if name is StageName.INDEX else {}
+    for document_id, carrier in carriers.items():
+        yield Carried(
+            document_id,
+            {stage: table[carrier] for stage, table in tables.items()},
+            copy=carrier if carrier != document_id else None,
+            own_text=own[document_id]["text"] if document_id in own else None,
+            fetched=fetched.get(carrier, {}),
+        )
+
+
+def _fetched(index: IndexView | None, document_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What the index holds of these documents: document id to chunk id to text."""
+    found: dict[str, dict[str, str]] = {}
+    if index is not None and document_ids:
+        for part in index.rows(["chunk_id", "document_id", "text"], document_ids):
+            for row in part.to_pylist():
+                found.setdefault(row["document_id"], {})[row["chunk_id"]] = row["text"]
+    return found
+
+
+def _copies(context: RunContext, places: _Places, document_ids: Sequence[str]) -> dict[str, str]:
+    """Which document was kept in the place of each that dedup dropped."""
+    dropped = [
+        i
+        for i in document_ids
+        if (place := places.get((i, StageName.DEDUP))) is not None and place["outcome"] == Outcome.DROPPED
+    ]
+    decided = _read(context, StageName.DEDUP, places, dropped)
+    return {i: row["duplicate_of"] for i, row in decided.items()}
+
+
+def _read(
+    context: RunContext, stage: StageName, places: _Places, document_ids: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    files = {i: places[i, stage]["file"] for i in document_ids}
+    rows = read_places(context, files, STAGES[stage].writes).to_pylist()
+    return {row["document_id"]: row for row in rows}
+
+
+def _locations(batches: Sequence[BatchRef], stages: Collection[StageName]) -> pa.Table:
+    """Where the documents' rows of these stages lie, as far as the batches have come."""
+    tables = [
+        batch.read_locations(stage).select(_PLACE) for batch in batches for stage in stages if stage in batch.locations
+    ]
+    return pa.concat_tables(tables) if tables else LOCATIONS.empty_table().select(_PLACE)
+
+
+def _places(locations: pa.Table, document_ids: Sequence[str]) -> dict[tuple[str, str], dict[str, Any]]:
+    wanted = pc.is_in(locations.column("document_id"), value_set=pa.array(document_ids, pa.string()))
+    rows = locations.filter(wanted).to_pylist()
+    return {(row["document_id"], row["stage"]): row for row in rows}
+
+
+def _came_out(places: _Places, document_id: str, stage: StageName) -> bool:
+    place = places.get((document_id, stage))
+    return place is not None and place["outcome"] == Outcome.OK
+
+
+def _groups(document_ids: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(document_ids), _GROUP):
+        yield list(document_ids[start : start + _GROUP])
