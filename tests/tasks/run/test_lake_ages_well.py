@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow.compute as pc
 import pytest
+from polars.testing import assert_frame_equal
 
 from flows.launch import open_context
 from schemas.names import StageName
@@ -35,8 +36,12 @@ from tests.engine import EngineRun, run_engine
 
 DAYS = 9
 KEPT = 3
-STRIDE = 7
+STRIDE = 3
 """Changes of the disk between two places at which the upkeep is killed."""
+
+
+_SUMS: dict[str, Any] = {"check_exact": False, "rel_tol": 1e-12, "abs_tol": 1e-12}
+"""The same numbers, added in another order."""
 
 
 class Killed(BaseException):
@@ -97,11 +102,11 @@ def _files(lake: Path) -> int:
 
 
 def _figures(lake: Lake, run_id: str) -> pl.DataFrame:
-    """A run's figures but those of the clock, which no two runs share."""
+    """A run's figures but those of the clock and of memory, which no two runs share."""
     catalogue = load_catalogue()
-    clock = [metric.id for metric in catalogue.metrics if metric.unit == "seconds" or "seconds" in metric.id]
+    own = [metric.id for metric in catalogue.metrics if metric.unit in ("seconds", "bytes")]
     figures = pl.DataFrame(read_figures(lake, run_id, catalogue))
-    return _sorted(figures.filter(~pl.col("metric").is_in([*clock, "reread_share"])))
+    return _sorted(figures.filter(~pl.col("metric").is_in(own)))
 
 
 def _sorted(figures: pl.DataFrame) -> pl.DataFrame:
@@ -126,7 +131,7 @@ def test_every_kept_run_reads_as_it_did(aged: Aged) -> None:
         made = pl.DataFrame(read_figures(aged.lake, run_id, catalogue))
         with connect_run(aged.lake, run_id) as connection:
             again = pl.DataFrame(run_figures(connection, catalogue))
-        assert _sorted(again).equals(_sorted(made))
+        assert_frame_equal(_sorted(again), _sorted(made), **_SUMS)
         for row in runs.plan(run_id).filter(pc.field("cohort") != "deleted").to_pylist()[:3]:
             trace = read_trace(aged.lake, run_id, row["uri"], catalogue)
             assert [stage["outcome"] for stage in trace.stages][:6] == ["ok"] * 6
@@ -163,7 +168,7 @@ def test_a_lake_that_was_looked_after_is_measured_as_a_new_one(aged: Aged, tmp_p
     again = run_engine(old)
     assert {place["computed"] for of in again.locations.values() for place in of.values()} == {False}
     one, other = (_figures(run.session.context.lake, run.session.context.run_id) for run in (fresh, again))
-    assert one.equals(other)
+    assert_frame_equal(one, other, **_SUMS)
     assert sorted(row["text"] for row in fresh.live_rows.values()) == sorted(
         row["text"] for row in again.live_rows.values()
     )
@@ -221,7 +226,7 @@ def test_killed_between_any_two_steps_leaves_a_lake_that_the_next_run_mends(
             assert {place["computed"] for of in unchanged for place in of.values()} == {False}
         shutil.rmtree(tmp_path / f"killed-{steps}")
         steps += STRIDE
-    assert steps > 4 * STRIDE
+    assert steps >= 4 * STRIDE
 
 
 def _kill_after(steps: int, patch: pytest.MonkeyPatch) -> None:
