@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 REQUIREMENTS := deployments/requirements
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check lint docs bench-memory bench-overhead bench-tables bench-drift bench-text bench lock clean
+.PHONY: demo test check lint docs bench-memory bench-overhead bench-tables bench-drift bench-text bench-reingestion bench lock clean
 
 demo: $(VENV)/core.done
 	$(BIN)/corpusgate demo
@@ -25,7 +25,7 @@ lint: $(VENV)/test.done
 docs: $(VENV)/core.done
 	$(BIN)/python -m flows.documentation
 
-bench: bench-memory bench-overhead bench-tables bench-drift bench-text
+bench: bench-memory bench-overhead bench-tables bench-drift bench-text bench-reingestion
 
 bench-memory: $(VENV)/test.done
 	$(BIN)/python -m tests.benchmarks.memory
@@ -41,6 +41,9 @@ bench-drift: $(VENV)/test.done
 
 bench-text: $(VENV)/test.done
 	$(BIN)/python -m tests.benchmarks.text_distance
+
+bench-reingestion: $(VENV)/test.done
+	$(BIN)/python -m tests.benchmarks.reingestion
 
 # Pins what pyproject.toml asks for. Needs `uv`, which is not part of the environment.
 lock:

@@ -29,6 +29,7 @@ from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
 from tasks.run.retry import forget_failures
+from tasks.run.upkeep import look_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def launch(
                 else:
                     with private_server(lake.root / "prefect") as url:
                         verdict, promotion = _flow(context, url)
+            promotion += _looked_after(context)
     except CorpusgateError as error:
         run_id = begun[0].run_id if begun else None
         if (told := _notify(configuration, lake, run_id, error_message(run_id, error))) is not None:
@@ -89,6 +91,16 @@ def launch(
     message = verdict_message(verdict, fail_on=fail_on, folder=context.folder, promotion=promotion)
     told = _notify(configuration, lake, context.run_id, message)
     return Finished(verdict, context.folder, promotion, context.reworked.sentences(), told)
+
+
+def _looked_after(context: RunContext) -> str:
+    """Nothing, or why the lake was not looked after: the run itself is whole, and may be live."""
+    try:
+        look_after(context)
+    except RunError as error:
+        Runs(context.lake).update(context.run_id, not_looked_after=str(error))
+        return f"; old and small files were left as they are: {error}"
+    return ""
 
 
 @contextmanager

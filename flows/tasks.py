@@ -13,7 +13,8 @@ from schemas.verdict import Verdict
 from tasks.index.generations import Candidate
 from tasks.run.context import BatchRef
 from tasks.run.deduplicate import decide_corpus, sign_batch
-from tasks.run.execute import run_fetch, run_stage
+from tasks.run.execute import run_stage
+from tasks.run.fetching import run_fetch
 from tasks.run.indexing import build_candidate
 
 _OPTIONS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}

@@ -201,11 +201,16 @@ class IndexView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What the dedup barrier decided from: stored signatures by batch, clean texts on demand, who comes first."""
+    """What the dedup barrier decided from: stored signatures by batch, clean texts on demand, who comes first.
+
+    `stood` says by document whether its keeper was the same when the decisions were made again, where an earlier run
+    with the very same signatures has found out; null where it is still to be found out.
+    """
 
     signatures: Sequence[Callable[[], pa.Table]]
     text_of: Callable[[Sequence[str]], Mapping[str, str]]
     precedence: Mapping[str, int]
+    stood: Mapping[str, bool] | None = None
 
 
 def _nothing_stored(file: str, schema: pa.Schema, document_ids: Sequence[str]) -> pa.Table:
@@ -324,3 +329,8 @@ def select(table: pa.Table, document_ids: Sequence[str]) -> pa.Table:
     """
     positions = {document_id: i for i, document_id in enumerate(table.column("document_id").to_pylist())}
     return table.take(pa.array([positions[document_id] for document_id in document_ids], pa.int64()))
+
+
+def ids_of(table: pa.Table) -> list[str]:
+    """The document ids of a table, in its order."""
+    return list(table.column("document_id").to_pylist())

@@ -14,17 +14,19 @@ from schemas.stages import STAGE_OUTPUTS
 from schemas.verdict import Verdict
 from tasks.embedding.models import embedding_model
 from tasks.index.search import LanceView
-from tasks.lake.files import read_table
 from tasks.lake.layout import Lake
+from tasks.lake.packed import read_stored
 from tasks.run.baselines import measure_baselines
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Silent
 from tasks.run.deduplicate import decide_corpus, sign_batch
-from tasks.run.execute import run_fetch, run_stage
+from tasks.run.execute import run_stage
 from tasks.run.facts import all_locations
+from tasks.run.fetching import run_fetch
 from tasks.run.indexing import build_candidate, open_index
 from tasks.run.options import WHOLE, RunOptions
 from tasks.run.session import Session
+from tasks.run.upkeep import look_after
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class EngineRun:
         place = self.locations[path].get(stage)
         if place is None or place["file"] is None:
             return None
-        file = self.session.context.lake.root / place["file"]
-        (row,) = read_table(file, STAGE_OUTPUTS[stage], document_ids=[place["document_id"]]).to_pylist()
+        lake, ids = self.session.context.lake, [place["document_id"]]
+        (row,) = read_stored(lake, place["file"], STAGE_OUTPUTS[stage], document_ids=ids).to_pylist()
         return dict(row)
 
     @cached_property
@@ -98,6 +100,7 @@ def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE)
     promotion = session.promote(verdict)
     session.report()
     session.runs.update(context.run_id, status="finished", finished_at=datetime.now(UTC).isoformat())
+    look_after(context)
     uris = {row["document_id"]: row["uri"] for row in session.runs.plan(context.run_id).to_pylist()}
     locations: dict[str, dict[StageName, dict[str, Any]]] = {}
     for row in all_locations(batches).to_pylist():

@@ -197,9 +197,15 @@ def _components(documents: Iterable[str], same: Iterable[tuple[str, str]]) -> di
 
 
 def _stability(rows: MetricRows, signed: Signed, decisions: dict[str, dict[str, Any]], settings: DedupSettings) -> None:
-    """Decides again from the stored signatures, in reverse order, and compares the kept documents."""
+    """Decides again from the stored signatures, in reverse order, and compares the kept documents.
+
+    Where that was done before, with the same signatures, what was found then is told again.
+    """
     from tasks.dedup.decisions import decide
 
+    if signed.stood is not None and signed.stood.keys() == decisions.keys():
+        rows.ratios("keeper_stability", list(signed.stood), list(signed.stood.values()))
+        return
     again = decide(
         (_reversed(part()) for part in reversed(signed.signatures)),
         signed.text_of,

@@ -200,6 +200,8 @@ def _answers(one: _Answer, chunk: Mapping[str, Any]) -> bool:
 def _wanted(
     evidence: CorpusEvidence, stage: StageName, column: str, documents: Mapping[str, object]
 ) -> Iterator[tuple[str, Any]]:
+    if not documents:
+        return
     names = pa.array(sorted(documents), pa.string())
     for table in evidence.outputs(stage):
         part = table.filter(pc.is_in(table.column("document_id"), names))

@@ -10,6 +10,7 @@ from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.lake.files import read_table
 from tasks.lake.layout import Lake
+from tasks.lake.packed import read_stored
 from tasks.metrics.rows import concat_rows
 
 
@@ -22,7 +23,7 @@ def stage_measures(lake: Lake, run_id: str, stage: StageName, locations: pa.Tabl
         wanted = set(
             zip(of_file.column("document_id").to_pylist(), of_file.column("stage_key").to_pylist(), strict=True)
         )
-        rows = read_table(lake.root / file, MEASURES)
+        rows = read_stored(lake, file, MEASURES)
         keys = zip(rows.column("document_id").to_pylist(), rows.column("stage_key").to_pylist(), strict=True)
         parts.append(rows.filter(pa.array([key in wanted for key in keys], pa.bool_())))
     facts: Path = lake.run(run_id) / "facts" / f"{stage}.parquet"

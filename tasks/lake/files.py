@@ -18,22 +18,26 @@ _ROWS_AT_ONCE = 256
 _VERSION_KEY = b"corpusgate.schema_version"
 
 
-def write_table(table: pa.Table, path: Path, schema: pa.Schema) -> None:
+def write_table(table: pa.Table, path: Path, schema: pa.Schema, *, durable: bool = True) -> None:
     """Writes a table as Parquet, after checking it against its contract's schema.
+
+    A file that is not `durable` may be lost or torn when the machine loses its power: for what a run makes anew.
 
     Raises:
         RunError: the rows break the schema (a defect of the writer), or the disk refuses them.
     """
     check_schema(table, schema, path.name)
-    stamped = table.replace_schema_metadata({_VERSION_KEY: str(SCHEMA_VERSION).encode()})
-    replace_file(path, lambda temporary: pq.write_table(stamped, temporary, compression="zstd", compression_level=1))
+    stamped = table.replace_schema_metadata(version_stamp())
+    replace_file(
+        path, lambda temporary: pq.write_table(stamped, temporary, compression="zstd", compression_level=1), durable
+    )
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema) -> None:
     """`write_table` of rows that are made part by part, of which memory never holds all."""
 
     def write(temporary: Path) -> None:
-        stamped = schema.with_metadata({_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+        stamped = schema.with_metadata(version_stamp())
         with pq.ParquetWriter(temporary, stamped, compression="zstd", compression_level=1) as writer:
             for batch in batches:
                 check_schema(pa.Table.from_batches([batch]), schema, path.name)
@@ -66,10 +70,10 @@ def read_table(path: Path, schema: pa.Schema, *, document_ids: list[str] | None 
             columns = [name for name in file.schema_arrow.names if name in schema.names]
             table = file.read(columns=columns, use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     if document_ids is not None:
         table = table.filter(pc.is_in(table.column("document_id"), pa.array(document_ids, pa.string())))
-    return _as_of_now(table, path, schema)
+    return as_of_now(table, path, schema)
 
 
 def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -81,19 +85,30 @@ def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     try:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
-                yield from _as_of_now(pa.Table.from_batches([batch]), path, schema).to_batches()
+                yield from as_of_now(pa.Table.from_batches([batch]), path, schema).to_batches()
     except (OSError, pa.ArrowInvalid) as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> RunError:
+def version_stamp() -> dict[bytes, bytes]:
+    """What a Parquet file says of the version that wrote it."""
+    return {_VERSION_KEY: str(SCHEMA_VERSION).encode()}
+
+
+def unreadable(path: Path, error: Exception) -> RunError:
+    """What is said of a file that is missing or torn."""
     return RunError(
         f"{path} cannot be read: {type(error).__name__}",
         remedy="the file is missing or torn; `corpusgate doctor --repair` mends the lake, then run again",
     )
 
 
-def _as_of_now(table: pa.Table, path: Path, schema: pa.Schema) -> pa.Table:
+def as_of_now(table: pa.Table, path: Path, schema: pa.Schema) -> pa.Table:
+    """The columns of the schema; those added since the file was written are null, types are cast.
+
+    Raises:
+        RunError: a required column is missing.
+    """
     found = []
     for field in schema:
         if field.name in table.column_names:
@@ -122,7 +137,7 @@ def check_schema(table: pa.Table, schema: pa.Schema, name: str) -> None:
             raise RunError(f"{name}: {column.null_count} nulls in the required column {field.name!r}", remedy=remedy)
 
 
-def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
+def replace_file(path: Path, write: Callable[[Path], Any], durable: bool = True) -> None:
     """Puts what `write` makes of a temporary name in the place of `path`.
 
     Raises:
@@ -132,8 +147,9 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         write(temporary)
-        with temporary.open("rb") as handle:
-            os.fsync(handle.fileno())
+        if durable:
+            with temporary.open("rb") as handle:
+                os.fsync(handle.fileno())
         temporary.replace(path)
     except OSError as error:
         raise RunError(

@@ -1,8 +1,9 @@
 """The ledger: what is done, for which bytes, under which key. What it does not name does not exist."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,39 @@ import pyarrow as pa
 
 from schemas.ledger import LEDGER
 from tasks.errors import RunError
-from tasks.lake.files import read_table, write_table
+from tasks.lake.files import read_batches, read_table, write_batches, write_table
+from tasks.lake.views import scan
 
+SEEN = "seen"
+"""Kind of the rows that say in which run a document was first seen, once what that run recorded is gone."""
+
+_SEEN_AT = (SEEN, "fetch")
 _COMPACT_OVER = 64
+_LARGE = 2 * 2**20
+_ROWS_AT_ONCE = 10_000
 _COMPRESS_AFTER = 20_000
 """Rows that lie uncompressed at most; compressed they take about an eighth."""
 _WANTED = pa.schema([("document_id", pa.string()), ("stage_key", pa.string())])
+
+_KEPT = """
+CREATE OR REPLACE TEMP TABLE kept AS
+SELECT DISTINCT stage, document_id, stage_key, file, measures_key FROM {scan}
+"""
+_NOTHING_KEPT = """
+CREATE OR REPLACE TEMP TABLE kept AS
+SELECT stage, document_id, stage_key, file, stage_key AS measures_key FROM ledger WHERE false
+"""
+_FORGET = {
+    "output": """
+        DELETE FROM {table} AS t WHERE run_id NOT IN (SELECT run_id FROM kept_runs) AND NOT EXISTS (
+            SELECT 1 FROM kept k WHERE k.stage = ? AND k.document_id = t.document_id AND k.stage_key = t.stage_key
+                                   AND k.file IS NOT DISTINCT FROM t.file)
+    """,
+    "measures": """
+        DELETE FROM {table} AS t WHERE run_id NOT IN (SELECT run_id FROM kept_runs) AND NOT EXISTS (
+            SELECT 1 FROM kept k WHERE k.stage = ? AND k.document_id = t.document_id AND k.measures_key = t.stage_key)
+    """,
+}
 
 
 class Ledger:
@@ -35,8 +63,9 @@ class Ledger:
         self._connection.execute("ATTACH ':memory:' AS compressed (COMPRESS)")
         self._connection.execute("USE compressed")
         self._uncompressed = 0
+        self._tables: dict[tuple[str, str], str] = {}
         self._connection.register("empty", LEDGER.empty_table())
-        self._connection.execute("CREATE TABLE ledger AS SELECT * FROM empty")
+        self._connection.execute("CREATE VIEW ledger AS SELECT * FROM empty")
         for path in sorted(folder.glob("*.parquet")):
             self._append(read_table(path, LEDGER))
 
@@ -57,12 +86,15 @@ class Ledger:
 
     def find(self, kind: str, stage: str, document_ids: list[str], stage_keys: list[str]) -> dict[str, dict[str, Any]]:
         """The newest row of each (document, key) that is done, by document id; absent where nothing is done."""
+        table = self._tables.get((kind, stage))
+        if table is None or not document_ids:
+            return {}
         wanted = pa.table([document_ids, stage_keys], schema=_WANTED)
-        query = """
-            SELECT l.* FROM ledger l JOIN wanted w USING (document_id, stage_key)
-            WHERE l.kind = ? AND l.stage = ? ORDER BY l.recorded_at
-        """
-        return {row["document_id"]: row for row in self._rows(query, [kind, stage], wanted=wanted)}
+        query = f"""
+            SELECT '{stage}' AS stage, document_id, stage_key, outcome, reason, file, seconds
+            FROM {table} JOIN wanted USING (document_id, stage_key) ORDER BY recorded_at
+        """  # noqa: S608
+        return {row["document_id"]: row for row in self.select(query, wanted=wanted).to_pylist()}
 
     def select(self, query: str, parameters: list[Any] | None = None, **tables: pa.Table) -> pa.Table:
         """Any read-only query over the table `ledger` and the given Arrow tables."""
@@ -89,40 +121,116 @@ class Ledger:
         count = int(doomed.column("n")[0].as_py())
         if count:
             with self._lock:
-                self._connection.execute(f"DELETE FROM ledger WHERE {where}", parameters)  # noqa: S608
-            self.compact(always=True)
+                for (kind, stage), table in self._tables.items():
+                    view = f"(SELECT '{kind}' AS kind, '{stage}' AS stage, rowid AS place, * FROM {table})"  # noqa: S608
+                    places = f"SELECT place FROM {view} WHERE {where}"  # noqa: S608
+                    self._connection.execute(f"DELETE FROM {table} WHERE rowid IN ({places})", parameters)  # noqa: S608
+            self.rewrite()
         return count
 
-    def compact(self, *, always: bool = False) -> None:
-        """Rewrites many small files as one. A crash between the two steps leaves rows twice, which is harmless.
+    def keep_only(self, run_ids: Collection[str], locations: Sequence[Path]) -> int:
+        """Forgets what neither these runs recorded nor these files of `LOCATIONS` name; returns how many rows.
+
+        Of a document that stays and whose first row goes, a row of the kind `seen` says in which run that was.
+        """
+        with self._lock:
+            execute = self._connection.execute
+            before = self._count()
+            runs = pa.table({"run_id": pa.array(sorted(run_ids), pa.string())})
+            self._connection.register("kept_runs", runs)
+            execute(_KEPT.format(scan=scan(locations)) if locations else _NOTHING_KEPT)
+            first = "SELECT document_id, min(run_id) AS run_id FROM ledger GROUP BY document_id"
+            execute(f"CREATE OR REPLACE TEMP TABLE first_seen AS {first}")
+            for (kind, stage), table in list(self._tables.items()):
+                if kind != SEEN:
+                    execute(_FORGET[kind].format(table=table), [stage])
+            if seen_in := self._tables.get(_SEEN_AT):
+                others = "SELECT document_id FROM ledger WHERE kind <> 'seen'"
+                execute(f"DELETE FROM {seen_in} WHERE document_id NOT IN ({others})")  # noqa: S608
+            later = f"JOIN ({first}) l USING (document_id) WHERE f.run_id < l.run_id"
+            seen = self._connection.sql(f"SELECT f.* FROM first_seen f {later}").to_arrow_table()  # noqa: S608
+            after = self._count()
+            for name in ("kept", "first_seen"):
+                execute(f"DROP TABLE {name}")
+            self._connection.unregister("kept_runs")
+        self._append(_seen_rows(seen))
+        if after < before:
+            self.rewrite()
+        return before - after
+
+    def compact(self) -> None:
+        """Puts many small files together in one. A crash between the two steps leaves rows twice, which is harmless."""
+        paths = sorted(self._folder.glob("*.parquet"))
+        if len(paths) <= _COMPACT_OVER:
+            return
+        small = [path for path in paths if path.stat().st_size < _LARGE]
+        write_batches(chain.from_iterable(read_batches(path, LEDGER) for path in small), self._new_file(), LEDGER)
+        for path in small:
+            path.unlink(missing_ok=True)
+
+    def rewrite(self) -> None:
+        """Writes all rows as one file, and removes the others; a crash between the two leaves rows twice.
 
         Of the rows of one key the newest stays, and of outputs that of each file, which an earlier run may name (where
         there is no file, that of each run).
         """
         old = sorted(self._folder.glob("*.parquet"))
-        if not always and len(old) <= _COMPACT_OVER:
-            return
-        table = self.select(
-            """SELECT * FROM ledger
+        query = f"""SELECT {", ".join(LEDGER.names)} FROM ledger
                QUALIFY row_number() OVER (PARTITION BY kind, stage, document_id, stage_key,
                                                        CASE kind WHEN 'output' THEN coalesce(file, run_id) END
                                           ORDER BY recorded_at DESC) = 1
-               ORDER BY recorded_at, stage, document_id"""
-        ).cast(LEDGER)
-        target = self._folder / f"compact-{datetime.now(UTC):%Y%m%dT%H%M%S%f}.parquet"
-        write_table(table, target, LEDGER)
+               ORDER BY recorded_at, stage, document_id"""  # noqa: S608
+        with self._lock:
+            reader = self._connection.sql(query).to_arrow_reader(_ROWS_AT_ONCE)
+            batches = (pa.Table.from_batches([batch]).cast(LEDGER) for batch in reader)
+            write_batches((part for table in batches for part in table.to_batches()), self._new_file(), LEDGER)
         for path in old:
             path.unlink(missing_ok=True)
 
-    def _rows(self, query: str, parameters: list[Any], **tables: pa.Table) -> list[dict[str, Any]]:
-        return list(self.select(query, parameters, **tables).to_pylist())
+    def _new_file(self) -> Path:
+        return self._folder / f"compact-{datetime.now(UTC):%Y%m%dT%H%M%S%f}.parquet"
+
+    def _count(self) -> int:
+        return int(self._connection.sql("SELECT count(*) AS n FROM ledger").to_arrow_table().column("n")[0].as_py())
 
     def _append(self, table: pa.Table) -> None:
         with self._lock:
             self._connection.register("added", table)
-            self._connection.execute("INSERT INTO ledger SELECT * FROM added")
+            groups = self._connection.execute("SELECT DISTINCT kind, stage FROM added ORDER BY ALL").fetchall()
+            for kind, stage in groups:
+                self._connection.execute(
+                    f"INSERT INTO {self._table(kind, stage)} BY NAME "  # noqa: S608
+                    "SELECT * EXCLUDE (kind, stage) FROM added WHERE kind = ? AND stage = ?",
+                    [kind, stage],
+                )
             self._connection.unregister("added")
             self._uncompressed += table.num_rows
             if self._uncompressed > _COMPRESS_AFTER:
                 self._connection.execute("CHECKPOINT compressed")
                 self._uncompressed = 0
+
+    def _table(self, kind: str, stage: str) -> str:
+        """The table of one kind and stage: looking a batch up must not cost what the other stages have done."""
+        known = self._tables.get((kind, stage))
+        if known is None:
+            known = self._tables[kind, stage] = f'"{kind} {stage}"'
+            self._connection.execute(f"CREATE TABLE {known} AS SELECT * EXCLUDE (kind, stage) FROM empty")  # noqa: S608
+            parts = [
+                f"SELECT '{kind}' AS kind, '{stage}' AS stage, * FROM {table}"  # noqa: S608
+                for (kind, stage), table in self._tables.items()
+            ]
+            self._connection.execute(f"CREATE OR REPLACE VIEW ledger AS {' UNION ALL BY NAME '.join(parts)}")
+        return known
+
+
+def _seen_rows(first: pa.Table) -> pa.Table:
+    shared = {
+        "kind": SEEN,
+        "content_sha": "",
+        "stage": _SEEN_AT[1],
+        "stage_key": "",
+        "outcome": "ok",
+        "attempt": 1,
+        "recorded_at": datetime.now(UTC),
+    }
+    return pa.Table.from_pylist([row | shared for row in first.to_pylist()], schema=LEDGER)

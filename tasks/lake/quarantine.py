@@ -49,12 +49,12 @@ class Quarantine:
         run_id: str,
         stage: str,
         stage_version: int,
-        batch: int,
+        part: str,
         failures: Sequence[Failure],
         keys: Mapping[str, str],
         content_shas: Mapping[str, str | None],
     ) -> dict[str, int]:
-        """Appends the failures of one batch; returns the number of the attempt by document."""
+        """Appends the failures of one batch or `part` of it; returns the number of the attempt by document."""
         if not failures:
             return {}
         now = datetime.now(UTC)
@@ -79,6 +79,6 @@ class Quarantine:
             }
             for failure in failures
         ]
-        path = self._folder / f"{run_id}-{stage}-{batch:05d}.parquet"
+        path = self._folder / f"{run_id}-{stage}-{part}.parquet"
         write_table(pa.Table.from_pylist(rows, schema=QUARANTINE), path, QUARANTINE)
         return attempts

@@ -122,6 +122,10 @@ class Runs:
         """Under which name the measures of a run's baseline lie that were taken as those of the run were."""
         return str(self.manifest(run_id).get("measured_as", {}).get(baseline, baseline))
 
+    def measured_within(self, run_id: str) -> list[str]:
+        """The names under which a run keeps the measures of its baselines."""
+        return sorted(f"{run_id}/{path.parent.name}" for path in self.lake.run(run_id).glob("*/manifest.json"))
+
     def locations(self, run_id: str) -> pa.Table:
         """Where each document's rows of each stage are, as this run saw it."""
         return read_table(self.lake.run(run_id) / "locations.parquet", LOCATIONS)

@@ -1,16 +1,19 @@
 """A run as DuckDB views: documents, where their rows are, each stage's rows, the measures."""
 
 import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.ledger import QUARANTINE
 from schemas.measures import ALONE_INPUTS, MEASURES
 from schemas.names import StageName
 from schemas.stages import STAGE_OUTPUTS
 from tasks.lake.layout import Lake
+from tasks.lake.packed import STORED_AS, stored_in
 
 _PARTS = {
     "elements": ("parse", "elements", "element"),
@@ -32,26 +35,26 @@ def connect_run(
     """
     connection = connection or open_connection(lake)
     folder = lake.run(run_id)
-    connection.execute(f"CREATE VIEW {prefix}documents AS {_scan([folder / 'plan.parquet'])}")
-    connection.execute(f"CREATE VIEW {prefix}locations AS {_scan([folder / 'locations.parquet'])}")
+    connection.execute(f"CREATE VIEW {prefix}documents AS FROM {scan([folder / 'plan.parquet'])}")
+    connection.execute(f"CREATE VIEW {prefix}locations AS FROM {scan([folder / 'locations.parquet'])}")
     rows = connection.sql(
         f"SELECT DISTINCT stage, file, measures_file FROM {prefix}locations ORDER BY ALL"  # noqa: S608
     ).fetchall()
-    files: dict[str, list[Path]] = {}
-    measures: set[Path] = set()
+    files: dict[str, set[str]] = {}
+    measures: set[str] = set()
     for stage, file, measures_file in rows:
         if file is not None:
-            files.setdefault(stage, []).append(lake.root / file)
+            files.setdefault(stage, set()).add(file)
         if measures_file is not None:
-            measures.add(lake.root / measures_file)
+            measures.add(measures_file)
     for name, schema in STAGE_OUTPUTS.items():
-        _create_stage_view(connection, prefix, name, sorted(set(files.get(name, []))), schema)
+        _create_stage_view(connection, prefix, name, _rows_of(lake, files.get(name, ())), schema)
     for view, (stage, column, item) in _PARTS.items():
         connection.execute(
             f"CREATE VIEW {prefix}{view} AS SELECT document_id, unnest({item}) FROM "  # noqa: S608
             f'(SELECT document_id, unnest({column}) AS {item} FROM "{prefix}{stage}")'
         )
-    _create_measures_view(connection, prefix, sorted(measures), sorted((folder / "facts").glob("*.parquet")))
+    _create_measures_view(connection, prefix, _rows_of(lake, measures), sorted((folder / "facts").glob("*.parquet")))
     inputs = sorted(lake.alone(run_id, "inputs").glob("*.parquet"))
     alone = [path for stage in StageName for path in sorted(lake.alone(run_id, stage).glob("*.parquet"))]
     _create_or_empty(connection, f"{prefix}alone", alone, MEASURES)
@@ -71,9 +74,9 @@ def connect_stage(
     connection = open_connection(lake)
     connection.register("documents", plan)
     connection.register("locations", locations)
-    files = {lake.root / file for file in locations.column("measures_file").to_pylist() if file is not None}
+    files = pc.unique(locations.column("measures_file").drop_null()).to_pylist()
     facts = lake.run(run_id) / "facts" / f"{stage}.parquet"
-    _create_measures_view(connection, "", sorted(files), [facts] if facts.exists() else [])
+    _create_measures_view(connection, "", _rows_of(lake, files), [facts] if facts.exists() else [])
     return connection
 
 
@@ -84,32 +87,30 @@ def open_connection(lake: Lake) -> duckdb.DuckDBPyConnection:
 
 
 def _create_stage_view(
-    connection: duckdb.DuckDBPyConnection, prefix: str, name: StageName, files: list[Path], schema: pa.Schema
+    connection: duckdb.DuckDBPyConnection, prefix: str, name: StageName, rows: str | None, schema: pa.Schema
 ) -> None:
     view = f"{prefix}{name}"
-    if not files:
+    if rows is None:
         _create_or_empty(connection, view, [], schema)
         return
     connection.execute(
         # Quoted: `fetch` and `index` are words of SQL.
-        f'CREATE VIEW "{view}" AS SELECT s.* EXCLUDE (file_of_row) FROM '  # noqa: S608
-        f"(SELECT * EXCLUDE (filename), filename AS file_of_row FROM "
-        f"read_parquet({_list(files)}, filename = true, union_by_name = true)) s "
+        f'CREATE VIEW "{view}" AS SELECT s.* EXCLUDE (file_of_row) FROM ({rows}) s '  # noqa: S608
         f"JOIN {prefix}locations l ON l.stage = '{name}' AND l.document_id = s.document_id "
         f"AND ends_with(s.file_of_row, l.file)"
     )
 
 
 def _create_measures_view(
-    connection: duckdb.DuckDBPyConnection, prefix: str, files: list[Path], facts: list[Path]
+    connection: duckdb.DuckDBPyConnection, prefix: str, rows: str | None, facts: list[Path]
 ) -> None:
     columns = ", ".join(f"m.{name}" for name in MEASURES.names)
     parts = []
-    if files:
+    if rows is not None:
         parts.append(
-            f"SELECT {columns} FROM read_parquet({_list(files)}, filename = true, union_by_name = true) m "  # noqa: S608
+            f"SELECT {columns} FROM ({rows}) m "  # noqa: S608
             f"JOIN {prefix}locations l ON l.stage = m.stage AND l.document_id = m.document_id "
-            f"AND l.stage_key = m.stage_key AND ends_with(m.filename, l.measures_file)"
+            f"AND l.stage_key = m.stage_key AND ends_with(m.file_of_row, l.measures_file)"
         )
     if facts:
         parts.append(f"SELECT {columns} FROM read_parquet({_list(facts)}, union_by_name = true) m")  # noqa: S608
@@ -119,19 +120,38 @@ def _create_measures_view(
         _create_or_empty(connection, f"{prefix}measures", [], MEASURES)
 
 
+def _rows_of(lake: Lake, files: Collection[str]) -> str | None:
+    """A query for all rows of the files in which these names lie, with the name of each row as `file_of_row`."""
+    plain, packed = [], set()
+    for file in sorted(files):
+        stored = stored_in(lake, (lake.root / file).parent)
+        if stored.is_packed(file):
+            packed.add(stored.path(file))
+        else:
+            plain.append(lake.root / file)
+    parts = [
+        f"SELECT * EXCLUDE ({column}), {column} AS file_of_row "  # noqa: S608
+        f"FROM read_parquet({_list(paths)}, filename = {column == 'filename'}, union_by_name = true)"
+        for column, paths in (("filename", plain), (STORED_AS, sorted(packed)))
+        if paths
+    ]
+    return " UNION ALL BY NAME ".join(parts) or None
+
+
 def _create_or_empty(connection: duckdb.DuckDBPyConnection, view: str, files: list[Path], schema: pa.Schema) -> None:
     if files:
-        connection.execute(f'CREATE VIEW "{view}" AS {_scan(files)}')
+        connection.execute(f'CREATE VIEW "{view}" AS FROM {scan(files)}')
         return
     connection.register(f"{view}_empty", schema.empty_table())
     connection.execute(f'CREATE VIEW "{view}" AS SELECT * FROM {view}_empty')  # noqa: S608
 
 
-def _scan(files: list[Path]) -> str:
-    return f"SELECT * FROM read_parquet({_list(files)}, union_by_name = true)"  # noqa: S608
+def scan(files: Sequence[Path]) -> str:
+    """The rows of Parquet files as SQL, to stand after FROM."""
+    return f"read_parquet({_list(files)}, union_by_name = true)"
 
 
-def _list(files: list[Path]) -> str:
+def _list(files: Sequence[Path]) -> str:
     quoted = ", ".join("'" + literal(path).replace("'", "''") + "'" for path in files)
     return f"[{quoted}]"
 

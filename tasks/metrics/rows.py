@@ -1,6 +1,6 @@
 """Building metric rows: the one place where a figure's value follows from its numerator and denominator."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +53,29 @@ class MetricRows:
         """Adds numerator / denominator; over an empty denominator the value is null."""
         value = numerator / denominator if denominator else None
         self._add(metric, document_id, value, numerator, denominator, unit_id, slice_of, status, version)
+
+    def ratios(self, metric: str, document_ids: Sequence[str], numerators: Sequence[float]) -> None:
+        """Adds `ratio` with denominator 1 of many documents at once, of version 1."""
+        amounts = [float(numerator) for numerator in numerators]
+        self._add_many(metric, document_ids, amounts, amounts, [1.0] * len(amounts))
+
+    def values(self, metric: str, document_ids: Sequence[str], values: Sequence[float | None]) -> None:
+        """Adds `value` of many documents at once, of version 1."""
+        nothing = [None] * len(values)
+        self._add_many(metric, document_ids, values, nothing, nothing)
+
+    def _add_many(
+        self,
+        metric: str,
+        document_ids: Sequence[str],
+        values: Sequence[float | None],
+        numerators: Sequence[float | None],
+        denominators: Sequence[float | None],
+    ) -> None:
+        shared = {"metric": metric, "metric_version": 1, "status": MetricStatus.OK.value}
+        own = {"document_id": document_ids, "value": values, "numerator": numerators, "denominator": denominators}
+        for name, column in self._columns.items():
+            column.extend(own[name] if name in own else [shared.get(name)] * len(document_ids))
 
     def value(
         self,

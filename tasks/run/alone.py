@@ -21,13 +21,12 @@ from tasks.gold.table import label_digest
 from tasks.lake.files import read_table, write_table
 from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import ids_of
 from tasks.run.facts import as_missing
 from tasks.run.gold_inputs import CHAIN, GoldOutputs, gold_elements, run_on_gold
 from tasks.run.keys import digest, measuring_settings
 from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import nothing, stamp
-from tasks.stage import Batch, Evidence, StageOutput, select
+from tasks.stage import Batch, Evidence, StageOutput, ids_of, select
 
 _VERSION = 1
 """Raised whenever the same labels would give other gold outputs."""

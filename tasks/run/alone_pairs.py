@@ -20,11 +20,11 @@ from tasks.lake.files import read_table, write_table
 from tasks.metrics.rows import MetricRows, sort_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.deduplicate import dedup_settings, precedence
-from tasks.run.execute import ids_of, run_guarded
 from tasks.run.gold_inputs import gold_elements, run_on_gold
+from tasks.run.guarded import run_guarded
 from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import stamp
-from tasks.stage import select
+from tasks.stage import ids_of, select
 
 _DEDUP = StageName.DEDUP
 _FILE = "pairs.parquet"

@@ -80,6 +80,12 @@ class RunSettings(_Part):
     batch_size: int = Field(default=256, ge=1, le=1000, description="Most documents that travel together.")
     workers: int = Field(default=2, ge=1, le=64, description="Batches that are worked on at the same time.")
     keep_generations: int = Field(default=3, ge=1, description="Index generations that stay for a rollback.")
+    keep_runs: int = Field(
+        default=30,
+        ge=1,
+        description="Newest runs whose records stay, besides those that made the kept generations, the pinned anchor "
+        "and the baselines of all these. What no kept run refers to is collected, once there is a quarter more.",
+    )
     max_deleted_share: float = Field(
         default=0.3,
         ge=0,

@@ -6,30 +6,25 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
+from schemas.measures import MEASURES
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
+from tasks.lake.runs import Runs
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import (
-    ids_of,
-    load_rows,
-    location,
-    read_places,
-    reworked,
-    run_guarded,
-    stage_keys,
-    store,
-    write_locations,
-)
+from tasks.run.execute import in_parts, part_name, stage_keys
+from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
-from tasks.run.keys import digest, document_key
+from tasks.run.keys import DocumentKeys, digest
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, Cost, Drop, Signed, StageOutput
+from tasks.run.stored import load_rows, location, read_places, reworked, store, write_locations
+from tasks.stage import Batch, Cost, Drop, Signed, StageOutput, ids_of
 
 _REASONS = {"exact": "exact duplicate of {}", "near": "near duplicate of {}", "contained": "contained_in {}"}
 
@@ -42,12 +37,12 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     done = {} if StageName.DEDUP in context.options.force else found
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    if pending.num_rows:
+    for part, some in enumerate(in_parts(context, pending)):
         reads = STAGES[StageName.DEDUP].reads
-        tables = {stage: load_rows(context, stage, batch, ids_of(pending)) for stage in reads}
-        output = run_guarded(STAGES[StageName.DEDUP], Batch(pending, tables), context, SIGNATURE)
+        tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in reads}
+        output = run_guarded(STAGES[StageName.DEDUP], Batch(some, tables), context, SIGNATURE)
         reworked(context, SIGNATURES, found, output, SIGNATURE)
-        rows += store(context, SIGNATURES, batch.number, pending, keys, output, SIGNATURE)
+        rows += store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE)
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
 
@@ -56,16 +51,58 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     """Decides for every document of the run whether it is kept; a decision that stands is not written again."""
     started = time.perf_counter()
     signed = signed_documents(context, batches)
-    decisions = decide(
-        (part() for part in signed.signatures), signed.text_of, dedup_settings(context), signed.precedence
+    decided_from = _decided_from(context, batches, signed.precedence)
+    before = _decided_before(context, decided_from)
+    Runs(context.lake).update(context.run_id, decided_from=decided_from, decided_as=before)
+    decisions = (
+        decide((part() for part in signed.signatures), signed.text_of, dedup_settings(context), signed.precedence)
+        if before is None
+        else _decisions_of(context, before)
     )
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
 
 
-def signed_documents(context: RunContext, batches: Sequence[BatchRef]) -> Signed:
-    """What the decisions of a run are made from; read when asked for, batch by batch."""
+def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:
+    """A digest of all that the decisions follow from: the signed documents, who comes first, and the stage itself."""
+    keys = sorted(
+        (row["document_id"], row["stage_key"])
+        for batch in batches
+        for row in _signed(context, batch)
+        if row["outcome"] == Outcome.OK
+    )
+    places = sorted({precedence[i] for i, _ in keys if i in precedence})
+    ranks = {place: rank for rank, place in enumerate(places)}
+    order = [[i, ranks[precedence[i]]] for i, _ in keys if i in precedence]
+    return digest([context.bases[StageName.DEDUP], keys, order])
+
+
+def _decided_before(context: RunContext, decided_from: str) -> str | None:
+    """The run of the last whole scan, if it decided from the same: what it decided holds still."""
+    runs = Runs(context.lake)
+    last: str | None = runs.manifest(context.run_id).get("last_scan_run")
+    if (
+        last is None
+        or StageName.DEDUP in context.options.force
+        or runs.manifest(last).get("decided_from") != decided_from
+    ):
+        return None
+    return last if (context.lake.run(last) / "locations.parquet").exists() else None
+
+
+def _decisions_of(context: RunContext, run_id: str) -> pa.Table:
+    here = Runs(context.lake).locations(run_id).filter(pc.field("stage") == StageName.DEDUP.value)
+    here = here.filter(pc.field("file").is_valid())
+    places = dict(zip(ids_of(here), here.column("file").to_pylist(), strict=True))
+    return read_places(context, places, DEDUP).sort_by("document_id")
+
+
+def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: bool = False) -> Signed:
+    """What the decisions of a run are made from; read when asked for, batch by batch.
+
+    Where they were taken over from an earlier run, so is whether they stood when they were made again (not `anew`).
+    """
     places = {
         document_id: row["file"]
         for batch in batches
@@ -80,7 +117,22 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef]) -> Signed
         [partial(signatures, batch) for batch in batches],
         lambda ids: _texts(context, places, ids),
         precedence(context, batches, dedup_settings(context).keeper),
+        None if anew else _stood_before(context),
     )
+
+
+def _stood_before(context: RunContext) -> Mapping[str, bool] | None:
+    runs, name = Runs(context.lake), StageName.DEDUP
+    manifest = runs.manifest(context.run_id)
+    before: str | None = manifest.get("decided_as")
+    if before is None or not (context.lake.run(before) / "facts" / f"{name}.parquet").exists():
+        return None
+    scorer = [(runs.manifest(run_id).get("scorers") or {}).get(name.value) for run_id in (before, context.run_id)]
+    if scorer[0] is None or scorer[0] != scorer[1]:
+        return None
+    facts = read_table(context.lake.run(before) / "facts" / f"{name}.parquet", MEASURES)
+    facts = facts.filter(pc.field("metric") == "keeper_stability")
+    return dict(zip(ids_of(facts), (value == 1 for value in facts.column("value").to_pylist()), strict=True))
 
 
 def dedup_settings(context: RunContext) -> DedupSettings:
@@ -97,8 +149,9 @@ def _signature_keys(context: RunContext, documents: pa.Table, previous: Mapping[
     shape = {name: getattr(settings, name) for name in ("shingle_size", "hashes", "bands")}
     base = digest([SIGNATURES, stage.version, shape, dict(stage.fingerprint(settings))])
     rows = documents.select(["document_id", *stage.context]).to_pylist()
+    named = DocumentKeys()
     return {
-        row["document_id"]: document_key(
+        row["document_id"]: named.of(
             base, previous[row["document_id"]], {column: row[column] for column in stage.context}
         )
         for row in rows
@@ -165,7 +218,7 @@ def _store_decisions(
         recorded = context.ledger.find("output", SIGNATURES, list(keys_signed), list(keys_signed.values()))
         costs = {i: Cost(share + (recorded[i]["seconds"] or 0.0)) for i in ids_of(pending)}
         output = StageOutput(pa.Table.from_pylist(made, schema=DEDUP), (), drops, costs)
-        rows += store(context, name, batch.number, pending, keys, output)
+        rows += store(context, name, part_name(batch, 0), pending, keys, output)
     context.progress.advance(name, len(rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 
@@ -194,6 +247,7 @@ def _signed(context: RunContext, batch: BatchRef) -> list[dict[str, Any]]:
 
 
 def _texts(context: RunContext, places: Mapping[str, str], document_ids: Sequence[str]) -> dict[str, str]:
-    schema = STAGES[StageName.NORMALIZE].writes
+    # Without the rest of the row, such as the map of offsets: candidates are read over and over.
+    schema = pa.schema([STAGES[StageName.NORMALIZE].writes.field(name) for name in ("document_id", "text")])
     rows = read_places(context, {document_id: places[document_id] for document_id in document_ids}, schema)
     return dict(zip(document_ids, rows.column("text").to_pylist(), strict=True))

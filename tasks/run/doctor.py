@@ -15,6 +15,7 @@ from tasks.index.store import LanceIndex
 from tasks.lake.erased import read_erased
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
+from tasks.lake.packed import stored_in
 from tasks.lake.runs import Runs
 from tasks.parse.ocr import engine_of
 from tasks.parse.ocr_settings import OcrSettings
@@ -70,13 +71,19 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
         yield Finding(False, f"ledger: {error}", error.remedy)
         return
     named = ledger.select("SELECT DISTINCT file FROM ledger WHERE file IS NOT NULL ORDER BY file")
-    files = [lake.root / file for file in named.column("file").to_pylist()]
-    lost = [path for path in files if not _readable(path, deep)]
+    files = named.column("file").to_pylist()
+    remedy = "corpusgate doctor --repair, then run again: what they held is made anew from the bytes in the lake"
+    try:
+        places = sorted({stored_in(lake, (lake.root / file).parent).path(file) for file in files})
+    except CorpusgateError as error:
+        yield Finding(False, f"files that the ledger names: {error}", remedy)
+        return
+    lost = [path for path in places if not _readable(path, deep)]
     yield Finding(
         not lost,
-        f"{len(files) - len(lost)} of {len(files)} files that the ledger names are readable"
+        f"{len(places) - len(lost)} of {len(places)} files that hold what the ledger names are readable"
         + (f"; first lost: {lost[0]}" if lost else ""),
-        "corpusgate doctor --repair, then run again: what they held is made anew from the bytes in the lake",
+        remedy,
     )
     runs = Runs(lake)
     states = {run_id: runs.manifest(run_id).get("status") for run_id in runs.ids()}

@@ -15,16 +15,17 @@ from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest
 from tasks.index.freshness import actual_lags
 from tasks.lake.files import read_table, write_table
+from tasks.lake.packed import read_stored
 from tasks.lake.runs import Runs
 from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.deduplicate import signed_documents
-from tasks.run.execute import ids_of
 from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
 from tasks.run.survival import survival_facts
-from tasks.stage import CorpusEvidence, IndexView, Reference
+from tasks.stage import CorpusEvidence, IndexView, Reference, ids_of
 
+_PLACE = ["document_id", "source", "uri"]
 _OUTCOME = ["document_id", "stage", "stage_key", "outcome", "file"]
 
 
@@ -40,10 +41,12 @@ def write_facts(
     live: IndexView | None = None,
     references: Mapping[str, str] | None = None,
     started: datetime,
+    anew: bool = False,
 ) -> Path:
     """Makes the facts of one stage and stores them as `facts/<stage>.parquet` in the run's folder.
 
-    `references` are the runs to compare with, by what they are (`live`, `anchor`).
+    `references` are the runs to compare with, by what they are (`live`, `anchor`). What an earlier run has found out of
+    the same input is taken over, unless it is to be found out `anew`.
     """
     stage = STAGES[name]
     here, outcomes = stage_locations(batches, name), _outcomes(batches)
@@ -58,17 +61,19 @@ def write_facts(
             live=live,
             started=started,
             here=here,
-            signed=signed_documents(context, batches) if name == StageName.DEDUP else None,
+            signed=signed_documents(context, batches, anew=anew) if name == StageName.DEDUP else None,
             references=_references(context, name, references or {}),
-            stored=lambda file, schema, ids: read_table(context.lake.root / file, schema, document_ids=list(ids)),
+            stored=lambda file, schema, ids: read_stored(context.lake, file, schema, document_ids=ids),
         )
         parts.append(stage.facts(evidence, context.settings(name)))
     parts.append(survival_facts(context, name, plan, batches, labels, index))
     # The stage's own word on a document's measure comes first: none is counted twice.
-    said = {pair for part in parts for pair in _measured(part)}
     dropped = set(ids_of(outcomes.filter(pc.field("outcome") == Outcome.DROPPED.value)))
     unsaid = _without_output(context, name, batches, here, dropped, plan, labels, catalogue)
-    parts.append(unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_())))
+    if unsaid.num_rows:
+        said = {pair for part in parts for pair in _measured(part)}
+        unsaid = unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_()))
+    parts.append(unsaid)
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
     digests = {i: label_digest(labels, i, labels_read(name)) for i in ids_of(plan)}
     path = context.folder / "facts" / f"{name}.parquet"
@@ -135,22 +140,35 @@ def _passage(context: RunContext, name: StageName, plan: pa.Table, here: pa.Tabl
     outcomes = here.column("outcome").to_pylist()
     rows.value("rows_in", None, float(len(outcomes)))
     rows.value("rows_out", None, float(sum(outcome == Outcome.OK for outcome in outcomes)))
-    expected = context.configuration.gate.expected_quarantine
-    places = {row["document_id"]: row for row in plan.select(["document_id", "source", "uri"]).to_pylist()}
+    ids = ids_of(here)
+    rows.ratios("quarantined", ids, [outcome == Outcome.QUARANTINED for outcome in outcomes])
+    foreseen = _foreseen(context, name, plan, here)
+    unexpected = [
+        outcome == Outcome.QUARANTINED and document_id not in foreseen
+        for document_id, outcome in zip(ids, outcomes, strict=True)
+    ]
+    rows.ratios("unexpected_quarantine", ids, unexpected)
+    rows.ratios("dropped", ids, [outcome == Outcome.DROPPED for outcome in outcomes])
     spent = costs(context, here)
-    for row in here.to_pylist():
-        document_id = row["document_id"]
-        quarantined = row["outcome"] == Outcome.QUARANTINED
-        document = places[document_id]
-        foreseen = quarantined and any(
-            rule.covers(document["source"], document["uri"], name, row["reason"] or "") for rule in expected
-        )
-        rows.ratio("quarantined", document_id, float(quarantined), 1.0)
-        rows.ratio("unexpected_quarantine", document_id, float(quarantined and not foreseen), 1.0)
-        rows.ratio("dropped", document_id, float(row["outcome"] == Outcome.DROPPED), 1.0)
-        if document_id in spent:
-            rows.value("seconds", document_id, spent[document_id].seconds)
+    known = [document_id for document_id in ids if document_id in spent]
+    rows.values("seconds", known, [spent[document_id].seconds for document_id in known])
     return rows.table()
+
+
+def _foreseen(context: RunContext, name: StageName, plan: pa.Table, here: pa.Table) -> set[str]:
+    """Documents in quarantine here of which the configuration says that they would be."""
+    failed = here.filter(pc.field("outcome") == Outcome.QUARANTINED.value)
+    expected = context.configuration.gate.expected_quarantine
+    if not expected or not failed.num_rows:
+        return set()
+    wanted = pc.is_in(plan.column("document_id"), failed.column("document_id").combine_chunks())
+    places = {row["document_id"]: row for row in plan.filter(wanted).select(_PLACE).to_pylist()}
+    return {
+        row["document_id"]
+        for row in failed.to_pylist()
+        if (place := places[row["document_id"]])
+        and any(rule.covers(place["source"], place["uri"], name, row["reason"] or "") for rule in expected)
+    }
 
 
 def _without_output(

@@ -8,9 +8,10 @@ import pyarrow as pa
 from schemas.names import StageName
 from tasks.gold.labels import Labels
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import ids_of, load_rows, run_guarded
+from tasks.run.guarded import run_guarded
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, StageOutput, select
+from tasks.run.stored import load_rows
+from tasks.stage import Batch, StageOutput, ids_of, select
 
 CHAIN = (
     StageName.BOILERPLATE,

@@ -10,9 +10,9 @@ from tasks.index.settings import IndexSettings
 from tasks.index.stage import rows_for
 from tasks.index.store import LanceIndex
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import ids_of, load_rows
 from tasks.run.machine import machine_is_named
-from tasks.stage import Batch
+from tasks.run.stored import load_rows
+from tasks.stage import Batch, ids_of
 
 _TARGET = pa.schema([pa.field("document_id", pa.string(), False), pa.field("index_key", pa.string(), False)])
 

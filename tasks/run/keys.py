@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -12,11 +13,25 @@ from schemas.names import StageName
 from tasks.run.registry import scorers
 from tasks.stage import Stage, StageSettings
 
+_KNOWN = 1024
+
 
 def digest(value: Any) -> str:
     """A 32-digit BLAKE2b digest of a JSON value, independent of the order of its keys."""
-    data = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    return hashlib.blake2b(data.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(_json(value).encode(), digest_size=16).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+@lru_cache(maxsize=1024)
+def _json_of_name(value: str) -> str:
+    return _json(value)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if text.isalnum() and text.isascii() else _json(text)
 
 
 def shaping_settings(settings: BaseModel) -> dict[str, Any]:
@@ -60,6 +75,25 @@ def document_key(base: str, previous: str, context: Mapping[str, Any]) -> str:
     return digest([base, previous, context])
 
 
+class DocumentKeys:
+    """`document_key` of many documents: what they share is written as JSON once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes] = {}
+
+    def of(self, base: str, previous: str, context: Mapping[str, Any]) -> str:
+        """The document's key."""
+        name = repr(context)
+        tail = self._known.get(name)
+        if tail is None:
+            # Every document has a context of its own where a path or a time is in it: those are not worth keeping.
+            tail = self._known[name] = f",{_json(context)}]".encode()
+            if len(self._known) > _KNOWN:
+                self._known.clear()
+        head = f"[{_quoted(base)},{_quoted(previous)}".encode()
+        return hashlib.blake2b(head + tail, digest_size=16).hexdigest()
+
+
 def code_digest(bases: Mapping[StageName, str]) -> str:
     """What made a run's figures: every stage with its settings and libraries, and every scorer's version."""
     return digest([dict(bases), scorers()])
@@ -84,8 +118,10 @@ def measures_key(
 
     So does a new `file` under the same stage key: the bytes were fetched again, which cost what it cost then.
     """
-    beside = [dict(measuring)] if measuring else []
-    return digest(["measures", stage_key, file, scorer, label_digest, *beside])
+    labels = "null" if label_digest is None else _quoted(label_digest)
+    beside = f",{_json(dict(measuring))}" if measuring else ""
+    text = f'["measures",{_quoted(stage_key)},{_json_of_name(file)},{_json_of_name(scorer)},{labels}{beside}]'
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _plain(value: Any) -> Any:

@@ -21,6 +21,8 @@ from tasks.run.configuration import AccessRule, Configuration, PathRule
 
 UNCLASSIFIED = "unclassified"
 
+STILL_BATCHES = 8
+
 
 def make_plan(
     configuration: Configuration,
@@ -144,11 +146,13 @@ class BatchPlan:
     documents: pa.Table
 
 
-def split_batches(plan: pa.Table, batch_size: int) -> list[BatchPlan]:
+def split_batches(plan: pa.Table, batch_size: int, *, done_before: bool = False) -> list[BatchPlan]:
     """Batches of at most `batch_size` documents, at least four where there are documents enough.
 
     Documents that are new or changed come first, so that they travel together; deleted ones travel nowhere. Parts of
-    one file come in their order, so that a batch reads one stretch of it.
+    one file come in their order, so that a batch reads one stretch of it. Where the stages are those of the run before
+    (`done_before`), nothing is to be done for an unchanged document but to look it up: then those travel in batches of
+    their own, `STILL_BATCHES` times as large, and changed ones in batches as small as they need be.
     """
     rows = plan.filter(pa.array([cohort != Cohort.DELETED for cohort in plan.column("cohort").to_pylist()], pa.bool_()))
     still = [
@@ -158,10 +162,11 @@ def split_batches(plan: pa.Table, batch_size: int) -> list[BatchPlan]:
     order = sorted(range(rows.num_rows), key=lambda i: (still[i], *parts[i], i))
     rows = rows.take(pa.array(order, pa.int64()))
     size = max(1, min(batch_size, -(-rows.num_rows // 4)))
-    return [
-        BatchPlan(number, rows.slice(start, size))
-        for number, start in enumerate(range(0, rows.num_rows, size), start=1)
-    ]
+    moving = len(still) - sum(still) if done_before else rows.num_rows
+    cuts = [(start, min(size, moving - start)) for start in range(0, moving, size)]
+    large = batch_size * STILL_BATCHES
+    cuts += [(start, min(large, rows.num_rows - start)) for start in range(moving, rows.num_rows, large)]
+    return [BatchPlan(number, rows.slice(start, length)) for number, (start, length) in enumerate(cuts, start=1)]
 
 
 def _part(locator: str) -> tuple[str, int]:

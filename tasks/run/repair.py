@@ -4,7 +4,7 @@ Torn files are moved to `torn/`, under the names that they had. A stage output o
 its place, so that runs which name it can still be read, without these rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from tasks.index.generations import Generations
 from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import SIGNATURES, TORN, Lake
 from tasks.lake.ledger import Ledger
+from tasks.lake.packed import can_be_read, packed_in, stored_in
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration
@@ -58,10 +59,11 @@ def is_whole(path: Path, schema: pa.Schema) -> bool:
 def _outputs(lake: Lake) -> Iterator[str]:
     ledger = Ledger(lake.ledger)
     named = ledger.select("SELECT DISTINCT kind, stage, file FROM ledger WHERE file IS NOT NULL ORDER BY ALL")
+    yield from _packed_files(lake, {(lake.root / file).parent for file in named.column("file").to_pylist()})
     for row in named.to_pylist():
         path = lake.root / row["file"]
         schema = MEASURES if row["kind"] == "measures" else _schema(row["stage"])
-        if is_whole(path, schema):
+        if stored_in(lake, path.parent).is_packed(row["file"]) or is_whole(path, schema):
             continue
         state = "torn" if path.exists() else "missing"
         if path.exists():
@@ -72,6 +74,13 @@ def _outputs(lake: Lake) -> Iterator[str]:
             f"{row['file']} was {state}: {forgotten} rows of the ledger named it, and the next run makes them again; "
             "earlier runs that name it are read without its rows"
         )
+
+
+def _packed_files(lake: Lake, folders: Collection[Path]) -> Iterator[str]:
+    """Of a packed file that was torn, every name it held is missing from then on."""
+    for path in sorted(path for folder in folders for path in packed_in(folder)):
+        if not can_be_read(path):
+            yield f"{_set_aside(lake, path)} was torn: what it held is named one by one"
 
 
 def _schema(stage: str) -> pa.Schema:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
@@ -15,11 +17,11 @@ from tasks.gold.table import label_digest
 from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import ids_of, load_rows
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
+from tasks.run.stored import load_rows
 from tasks.run.survival import survival_of_documents
-from tasks.stage import Batch, Cost, Evidence, select
+from tasks.stage import Batch, Cost, Evidence, ids_of, select
 
 _FLUSH_ROWS = 10_000
 
@@ -48,14 +50,20 @@ def score_documents(
         done = {} if anew else context.ledger.find("measures", name, list(keys), list(keys.values()))
         found[batch.number] = {i: (row["file"], keys[i]) for i, row in done.items()}
         pending = {i: key for i, key in keys.items() if i not in done}
-        if pending:
-            collected.append(_score_batch(context, name, batch, labels, pending))
-        if sum(part.rows.num_rows for part in collected) > _FLUSH_ROWS:
-            _flush(context, name, collected, found)
-            collected = []
+        for some in _parts(pending, context.configuration.run.batch_size):
+            collected.append(_score_batch(context, name, batch, labels, some))
+            if sum(part.rows.num_rows for part in collected) > _FLUSH_ROWS:
+                _flush(context, name, collected, found)
+                collected = []
     _flush(context, name, collected, found)
     for batch in batches:
         _with_measures(name, batch, found[batch.number])
+
+
+def _parts(keys: Mapping[str, str], size: int) -> Iterator[dict[str, str]]:
+    items = iter(keys.items())
+    while some := dict(islice(items, size)):
+        yield some
 
 
 def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
@@ -64,14 +72,17 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     The same bytes may have been fetched in several runs under one key: each run has the cost of its own file. Where
     there is none, since the stage failed, it is that of the last try up to this run.
     """
+    if not locations.num_rows:
+        return {}
+    (stage,) = pc.unique(locations.column("stage")).to_pylist()
     rows = context.ledger.select(
         """SELECT l.document_id, l.seconds, l.peak_rss_bytes
-           FROM ledger l JOIN wanted w USING (document_id, stage, stage_key)
-           WHERE l.kind = 'output'
+           FROM ledger l JOIN wanted w USING (document_id, stage_key)
+           WHERE l.kind = 'output' AND l.stage = ?
              AND (l.file = w.file OR (l.file IS NULL AND w.file IS NULL AND l.run_id <= ?))
            QUALIFY row_number() OVER (PARTITION BY l.document_id ORDER BY l.recorded_at DESC) = 1""",
-        [context.run_id],
-        wanted=locations.select(["document_id", "stage", "stage_key", "file"]),
+        [stage, context.run_id],
+        wanted=locations.select(["document_id", "stage_key", "file"]),
     )
     return {row["document_id"]: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for row in rows.to_pylist()}
 
@@ -213,4 +224,4 @@ def _with_measures(name: StageName, batch: BatchRef, found: Mapping[str, tuple[s
     for column, part in (("measures_file", 0), ("measures_key", 1)):
         values = pa.array([found[i][part] if i in found else None for i in ids], pa.string())
         table = table.set_column(table.schema.get_field_index(column), LOCATIONS.field(column), values)
-    write_table(table, batch.scored(name), LOCATIONS)
+    write_table(table, batch.scored(name), LOCATIONS, durable=False)

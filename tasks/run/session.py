@@ -86,14 +86,15 @@ class Session:
         if not options.allow_mass_delete:
             refuse_mass_removals(lost, context.configuration.run)
         self.runs.write_plan(context.run_id, planned.documents)
-        parts = split_batches(planned.documents, context.configuration.run.batch_size)
+        done_before = self._same_stages(self.runs.last_scan(before=context.run_id))
+        parts = split_batches(planned.documents, context.configuration.run.batch_size, done_before=done_before)
         if planned.held and baseline is not None:
             write_held(context, parts, planned.held, baseline)
         context.progress.expect(sum(part.documents.num_rows for part in parts), len(parts))
         batches = []
         for part in parts:
             path = self.context.folder / "batches" / f"{part.number:05d}.parquet"
-            write_table(part.documents, path, DOCUMENTS)
+            write_table(part.documents, path, DOCUMENTS, durable=False)
             batches.append(BatchRef(part.number, path))
         return batches
 
@@ -111,6 +112,10 @@ class Session:
         finished = "partial_scan_finished_at" if self.context.options.partial else "scan_finished_at"
         scanned = {finished: _now()} if self.context.options.asks_sources else {}
         self.runs.update(self.context.run_id, **scanned, **gold)
+
+    def _same_stages(self, last: str | None) -> bool:
+        bases = {name.value: base for name, base in self.context.bases.items()}
+        return last is not None and self.runs.manifest(last).get("stage_bases") == bases
 
     @property
     def labels(self) -> Labels:
@@ -147,6 +152,7 @@ class Session:
             live=self._baseline(manifest) if STAGES[stage].reads_index else None,
             references=self._references(manifest) if stage is StageName.EMBED else None,
             started=started,
+            anew=anew,
         )
         here = stage_locations(batches, stage)
         if stage is StageName.INDEX and (promoted := manifest.get("promoted_at")):

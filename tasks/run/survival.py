@@ -11,9 +11,9 @@ from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.gold.labels import Labels
 from tasks.metrics.rows import MetricRows
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import ids_of, load_rows, read_places
 from tasks.run.registry import STAGES
-from tasks.stage import IndexView
+from tasks.run.stored import load_rows, read_places
+from tasks.stage import IndexView, ids_of
 from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
 from tasks.survival.handed_on import READS
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from schemas.names import Outcome, StageName
 from tasks.run.context import RunContext
-from tasks.run.execute import fetched_rows, stage_keys
+from tasks.run.execute import stage_keys
+from tasks.run.fetching import fetched_rows
 from tasks.run.forced import chained_key
 from tasks.run.keys import fetch_key
 from tasks.run.registry import STAGES

@@ -8,8 +8,8 @@ from typing import Any
 from schemas.names import StageName
 from schemas.stages import STAGE_OUTPUTS
 from tasks.errors import ConfigurationError
-from tasks.lake.files import read_table
 from tasks.lake.layout import Lake
+from tasks.lake.packed import read_stored
 from tasks.lake.runs import Runs
 from tasks.parse.backends import FORMATS, OUTSIDE
 from tasks.pii.settings import DEFAULT_THRESHOLDS
@@ -125,5 +125,5 @@ def _media_types(lake: Lake, run_id: str) -> frozenset[str]:
     schema = STAGE_OUTPUTS[StageName.FETCH]
     found: set[str] = set()
     for file in sorted(files):
-        found.update(read_table(lake.root / file, schema).column("media_type").to_pylist())
+        found.update(read_stored(lake, file, schema).column("media_type").to_pylist())
     return frozenset(found)

@@ -13,7 +13,7 @@ from tasks.errors import ConfigurationError
 from tasks.lake.layout import Lake
 from tasks.run.configuration import StagesSettings, load_configuration
 from tasks.run.context import Silent
-from tasks.run.execute import run_fetch
+from tasks.run.fetching import run_fetch
 from tasks.run.session import Session
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from schemas.names import StageName
 from schemas.stages import FETCH
 from tasks.lake.files import read_table
-from tasks.run.execute import run_fetch
+from tasks.run.fetching import run_fetch
 from tasks.run.session import Session
 from tests.tasks.run.runs_by_hand import started
 

@@ -40,7 +40,7 @@ def test_the_newest_row_of_a_key_wins(tmp_path: Path) -> None:
     ledger.record([row("a", "1", file="old.parquet")], "one")
     ledger.record([row("a", "1", file="new.parquet")], "two")
     assert ledger.find("output", "parse", ["a"], ["1"])["a"]["file"] == "new.parquet"
-    ledger.compact(always=True)
+    ledger.rewrite()
     assert len(list(tmp_path.glob("*.parquet"))) == 1
     assert Ledger(tmp_path).find("output", "parse", ["a"], ["1"])["a"]["file"] == "new.parquet"
 
@@ -50,7 +50,7 @@ def test_compaction_keeps_what_each_file_and_each_failed_try_cost(tmp_path: Path
     for run, seconds in (("r1", 0.5), ("r2", 2.5)):
         tries = [row("a", "1", file=f"{run}.parquet"), row("b", "1", file=None), row("a", "m", kind="measures")]
         ledger.record([made | {"run_id": run, "seconds": seconds} for made in tries], run)
-    ledger.compact(always=True)
+    ledger.rewrite()
     kept = Ledger(tmp_path).select("SELECT document_id, kind, seconds FROM ledger ORDER BY ALL").to_pylist()
     assert [tuple(made.values()) for made in kept] == [
         ("a", "measures", 2.5),

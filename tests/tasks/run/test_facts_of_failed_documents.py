@@ -11,8 +11,9 @@ from tasks.gold.kinds import ContentLabel, PairLabel, PairsLabel
 from tasks.gold.labels import BoundLabel, Labels
 from tasks.lake.files import read_table
 from tasks.run.deduplicate import decide_corpus, sign_batch
-from tasks.run.execute import run_fetch, run_stage
+from tasks.run.execute import run_stage
 from tasks.run.facts import write_facts
+from tasks.run.fetching import run_fetch
 from tests.tasks.run.runs_by_hand import started
 
 LINKS = "".join(f'<li><a href="/{i}">Page {i} of the shop</a></li>' for i in range(20))

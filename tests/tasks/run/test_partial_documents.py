@@ -8,8 +8,9 @@ import pytest
 from schemas.names import StageName
 from schemas.stages import PARSE
 from tasks.run.context import RunContext
-from tasks.run.execute import ids_of, run_fetch, store
-from tasks.stage import Cost, StageOutput
+from tasks.run.fetching import run_fetch
+from tasks.run.stored import store
+from tasks.stage import Cost, StageOutput, ids_of
 from tests.tasks.run.runs_by_hand import started
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from schemas.names import StageName
-from tasks.run.execute import run_fetch
+from tasks.run.fetching import run_fetch
 from tests.tasks.run.runs_by_hand import started
 
 

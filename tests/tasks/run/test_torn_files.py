@@ -10,6 +10,8 @@ import pytest
 from tasks.errors import RunError
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.run import upkeep
+from tasks.run.doctor import examine
 from tasks.run.repair import repair
 from tests.engine import EngineRun, run_engine
 from tests.texts import configured, text, write_texts
@@ -56,6 +58,27 @@ def test_a_torn_output_is_made_anew_and_nothing_else(first: EngineRun, stage: st
     changed = {row["document_id"] for p, row in ((p, s["fetch"]) for p, s in again.locations.items()) if "002" in p}
     assert {made for made in computed(again) if made[1] not in changed} == {(stage, where["document_id"])}
     assert (lake.root / "torn" / where["file"]).exists()
+
+
+def test_a_torn_packed_file_is_named_and_what_it_held_is_made_anew(
+    first: EngineRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration, lake = first.session.context.configuration, first.session.context.lake
+    notes = Path(str(configuration.sources[0].root))  # type: ignore[union-attr]
+    (notes / "note-001.txt").write_text(text(40), encoding="utf-8")
+    monkeypatch.setattr(upkeep, "_MOST_FILES", 1)
+    second = run_engine(configuration)
+    upkeep.look_after(second.session.context)
+    assert not [path for path in lake.stage("parse").glob("*.parquet") if not path.name.startswith("packed-")]
+    (packed,) = lake.stage("parse").glob("packed-*.parquet")
+    tear(packed)
+    findings = [finding for finding in examine(configuration, lake, deep=True) if not finding.ok]
+    assert [packed.name in finding.what for finding in findings] == [True]
+    said, again = mended_and_run(second)
+    assert packed.name in said[0]
+    changed = again.locations["note-002.txt"]["fetch"]["document_id"]  # type: ignore[index]
+    assert {stage for stage, document_id in computed(again) if document_id != changed} == {"parse"}
+    assert len({document_id for stage, document_id in computed(again) if stage == "parse"}) == 3
 
 
 def test_a_torn_ledger_file_is_named_and_what_it_named_is_made_anew(first: EngineRun) -> None:

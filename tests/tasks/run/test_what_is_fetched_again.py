@@ -16,7 +16,7 @@ from tasks.index.generations import Generation, Generations
 from tasks.lake.files import read_table
 from tasks.lake.ledger import Ledger
 from tasks.run.context import BatchRef
-from tasks.run.execute import run_fetch
+from tasks.run.fetching import run_fetch
 from tasks.run.session import Session
 from tests.tasks.run.runs_by_hand import started
 
@@ -134,7 +134,7 @@ def test_a_page_that_is_fetched_again_has_the_latency_of_that_time_and_the_earli
         sessions.append(session)
     first, second = (latency(session) for session in sessions)
     assert first < 0.4 <= second
-    sessions[1].context.ledger.compact(always=True)
+    sessions[1].context.ledger.rewrite()
     reopened = Session(replace(sessions[0].context, ledger=Ledger(sessions[0].context.lake.ledger)))
     reopened.rescore(StageName.FETCH)
     assert latency(reopened) == first

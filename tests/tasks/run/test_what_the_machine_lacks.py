@@ -9,7 +9,7 @@ import pytest
 
 from schemas.names import Outcome, StageName
 from tasks.errors import RunError
-from tasks.run.execute import run_fetch
+from tasks.run.fetching import run_fetch
 from tests.tasks.run.runs_by_hand import started
 
 

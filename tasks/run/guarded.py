@@ -1,0 +1,73 @@
+"""A stage runs under guard: one document that it cannot bear fails alone."""
+
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tasks.errors import ConfigurationError, RunError
+from tasks.run.context import RunContext
+from tasks.run.machine import machine_is_named
+from tasks.stage import Batch, Failure, Stage, StageOutput, ids_of
+
+
+def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa.Schema | None = None) -> StageOutput:
+    """Runs a stage; when it raises, every document is tried alone, and the one at fault becomes a failure.
+
+    `schema` is that of the output where it is not `stage.writes` (the signatures of dedup).
+
+    Raises:
+        RunError: the machine is at fault (a full disk, no more open files, no more processes): every document would
+            fail, and none would deserve it.
+    """
+    shape = schema if schema is not None else stage.writes
+    try:
+        with machine_is_named(f"stage {stage.name}"):
+            return stage.run(batch, context.settings(stage.name), context.resources)
+    except (ConfigurationError, RunError):
+        raise
+    except Exception as error:  # noqa: BLE001 - the border between a stage's defects and the run
+        ids = ids_of(batch.documents)
+        if len(ids) == 1:
+            # Without the error's own words: they may be the document's.
+            trace = f"{type(error).__name__}\n" + "".join(traceback.format_tb(error.__traceback__))
+            context.quarantine.keep_traceback(context.run_id, str(stage.name), ids[0], trace)
+            return StageOutput(shape.empty_table(), (_defect(ids[0], error),))
+        return _merge([run_guarded(stage, part, context, schema) for part in _singles(batch)])
+
+
+def _defect(document_id: str, error: Exception) -> Failure:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame is not None else "unknown"
+    return Failure(
+        document_id,
+        "defect",
+        f"{type(error).__name__} at {where}",
+        "a defect of corpusgate or of a library below it: please report it with this line; the next run tries again",
+        transient=True,
+    )
+
+
+def _singles(batch: Batch) -> list[Batch]:
+    alone = []
+    for i, document_id in enumerate(ids_of(batch.documents)):
+        tables = {
+            name: table.filter(pa.array([x == document_id for x in ids_of(table)], pa.bool_()))
+            for name, table in batch.tables.items()
+        }
+        alone.append(Batch(batch.documents.slice(i, 1), tables))
+    return alone
+
+
+def _merge(outputs: Sequence[StageOutput]) -> StageOutput:
+    return StageOutput(
+        pa.concat_tables([output.table for output in outputs]),
+        tuple(failure for output in outputs for failure in output.failures),
+        tuple(drop for output in outputs for drop in output.drops),
+        {document_id: cost for output in outputs for document_id, cost in output.costs.items()},
+        {document_id: lacks for output in outputs for document_id, lacks in output.partial.items()},
+    )

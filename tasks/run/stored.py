@@ -1,0 +1,167 @@
+"""What a stage made: written to the lake first, then named in the ledger; and read again."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.documents import LOCATIONS
+from schemas.names import Outcome, StageName
+from tasks.errors import RunError
+from tasks.lake import packed
+from tasks.lake.files import write_table
+from tasks.lake.layout import SIGNATURES
+from tasks.run.context import BatchRef, RunContext
+from tasks.run.forced import chained_key, changed_outputs
+from tasks.run.keys import digest
+from tasks.run.registry import STAGES
+from tasks.stage import Cost, StageOutput, ids_of, select
+
+_FORCED_WITH = MappingProxyType({SIGNATURES: StageName.DEDUP})
+
+
+def store(
+    context: RunContext,
+    name: StageName | str,
+    part: str,
+    documents: pa.Table,
+    keys: Mapping[str, str],
+    output: StageOutput,
+    schema: pa.Schema | None = None,
+    marks: Mapping[str, str | None] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
+    """Writes a stage's output and then the ledger; returns location rows. Every document must be accounted for.
+
+    `marks` are those of documents whose key has stood for another output before.
+    """
+    stage = STAGES[StageName(name)] if name in STAGES else STAGES[StageName.DEDUP]
+    shape = schema if schema is not None else stage.writes
+    _account_for(name, documents, output)
+    keys = {**keys, **{i: digest([keys[i], lacks]) for i, lacks in output.partial.items()}}
+    path = context.lake.stage(name) / f"{context.run_id}-{part}.parquet"
+    if output.table.num_rows:
+        write_table(output.table.sort_by("document_id"), path, shape)
+    shas = dict(zip(ids_of(documents), documents.column("content_sha").to_pylist(), strict=True))
+    if name == StageName.FETCH:
+        shas |= dict(zip(ids_of(output.table), output.table.column("content_sha").to_pylist(), strict=True))
+    file = context.relative(path)
+    outcomes: list[dict[str, Any]] = [
+        {"document_id": i, "outcome": Outcome.OK, "reason": marks.get(i), "file": file} for i in ids_of(output.table)
+    ]
+    dropped = {drop.document_id: drop.reason for drop in output.drops}
+    outcomes = [
+        row | {"outcome": Outcome.DROPPED, "reason": dropped.pop(row["document_id"])}
+        if row["document_id"] in dropped
+        else row
+        for row in outcomes
+    ]
+    outcomes += [{"document_id": i, "outcome": Outcome.DROPPED, "reason": reason} for i, reason in dropped.items()]
+    outcomes += [
+        {"document_id": f.document_id, "outcome": Outcome.QUARANTINED, "reason": f.error_class} for f in output.failures
+    ]
+    attempts = context.quarantine.record(context.run_id, str(name), stage.version, part, output.failures, keys, shas)
+    transient = {failure.document_id for failure in output.failures if failure.transient}
+    outcomes = [row | {"stage_key": keys[row["document_id"]]} for row in outcomes]
+    # The key that the next stage goes on from is in the ledger too: costs are looked up by it.
+    again = [
+        row | {"stage_key": chained_key(row), "reason": None}
+        for row in outcomes
+        if chained_key(row) != row["stage_key"]
+    ]
+    context.ledger.record(
+        (
+            {
+                "kind": "output",
+                "content_sha": shas[row["document_id"]] or "",
+                "stage": str(name),
+                "stage_key": row["stage_key"],
+                "reason": row.get("reason"),
+                "file": row.get("file"),
+                "seconds": (cost := output.costs.get(row["document_id"], Cost(0.0))).seconds,
+                "peak_rss_bytes": cost.peak_rss_bytes,
+                "attempt": attempts.get(row["document_id"], 1),
+                "run_id": context.run_id,
+                "document_id": row["document_id"],
+                "outcome": row["outcome"],
+            }
+            for row in [*outcomes, *again]
+            if row["document_id"] not in transient
+        ),
+        f"{context.run_id}-{name}-{part}",
+    )
+    return [location(name, row["document_id"], chained_key(row), row, computed=True) for row in outcomes]
+
+
+def reworked(
+    context: RunContext,
+    name: StageName | str,
+    found: Mapping[str, dict[str, Any]],
+    output: StageOutput,
+    schema: pa.Schema,
+) -> dict[str, str | None]:
+    """The marks of what a forced stage made, which are told; no others are.
+
+    `found` are the ledger's rows under the same keys. What came out as before keeps the mark that it has.
+    """
+    if not output.table.num_rows or _FORCED_WITH.get(str(name), name) not in context.options.force:
+        return {}
+    made = set(ids_of(output.table))
+    places = {i: row["file"] for i, row in found.items() if row["file"] is not None and i in made}
+    marks: dict[str, str | None] = {i: found[i]["reason"] for i in places if found[i]["outcome"] == Outcome.OK}
+    changed = changed_outputs(name, read_places(context, places, schema).to_pylist(), output.table.to_pylist())
+    context.reworked.add(str(name), len(made), changed)
+    return marks | changed
+
+
+def write_locations(context: RunContext, name: StageName | str, number: int, rows: Sequence[dict[str, Any]]) -> Path:
+    """Writes a batch's location rows of one stage and returns the path."""
+    path = context.folder / "progress" / str(name) / f"{number:05d}.parquet"
+    ordered = sorted(rows, key=lambda row: row["document_id"])
+    write_table(pa.Table.from_pylist(ordered, schema=LOCATIONS), path, LOCATIONS, durable=False)
+    return path
+
+
+def location(
+    name: StageName | str, document_id: str, key: str, row: Mapping[str, Any], *, computed: bool
+) -> dict[str, Any]:
+    """A `LOCATIONS` row from a ledger row or from what `store` has just written."""
+    return {
+        "document_id": document_id,
+        "stage": str(name),
+        "stage_key": key,
+        "outcome": str(row["outcome"]),
+        "reason": row.get("reason") if row["outcome"] != Outcome.OK else None,
+        "file": row.get("file"),
+        "measures_file": None,
+        "measures_key": None,
+        "computed": computed,
+    }
+
+
+def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_ids: Sequence[str]) -> pa.Table:
+    """A stage's rows of these documents, in this order.
+
+    Raises:
+        KeyError: the stage made no row of a document.
+    """
+    files = {row["document_id"]: row["file"] for row in batch.read_locations(stage).to_pylist() if row["file"]}
+    places = {document_id: files[document_id] for document_id in document_ids}
+    return read_places(context, places, STAGES[stage].writes)
+
+
+def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:
+    """The rows of documents that are stored under the given names (document id to name), in the order of `places`."""
+    return select(packed.read_places(context.lake, places, schema), list(places)) if places else schema.empty_table()
+
+
+def _account_for(name: str, documents: pa.Table, output: StageOutput) -> None:
+    failed = [failure.document_id for failure in output.failures]
+    made = ids_of(output.table)
+    dropped = [drop.document_id for drop in output.drops if drop.document_id not in set(made)]
+    if sorted(made + failed + dropped) != sorted(ids_of(documents)):
+        raise RunError(
+            f"stage {name} does not account for every document exactly once",
+            remedy="a defect of the stage: please report it",
+        )

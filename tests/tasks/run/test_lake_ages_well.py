@@ -1,0 +1,252 @@
+"""Many small daily runs leave a small lake, in which every kept run reads as it did, and nothing is computed again."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.compute as pc
+import pytest
+from polars.testing import assert_frame_equal
+
+from flows.launch import open_context
+from schemas.names import StageName
+from schemas.stages import STAGE_OUTPUTS
+from tasks.figures.catalogue import load_catalogue
+from tasks.figures.figures import run_figures
+from tasks.figures.stored import read_figures
+from tasks.index.store import LanceIndex
+from tasks.lake import ledger
+from tasks.lake.layout import Lake
+from tasks.lake.ledger import Ledger
+from tasks.lake.packed import read_stored
+from tasks.lake.runs import Runs
+from tasks.lake.views import connect_run
+from tasks.report.trace import read_trace
+from tasks.run import upkeep
+from tasks.run.configuration import load_configuration
+from tasks.run.context import RunContext, Silent
+from tasks.run.doctor import examine
+from tasks.run.upkeep import look_after
+from tests.benchmarks.reingestion import build_texts, change
+from tests.engine import EngineRun, run_engine
+
+DAYS = 9
+KEPT = 3
+STRIDE = 3
+"""Changes of the disk between two places at which the upkeep is killed."""
+
+
+_SUMS: dict[str, Any] = {"check_exact": False, "rel_tol": 1e-12, "abs_tol": 1e-12}
+"""The same numbers, added in another order."""
+
+
+class Killed(BaseException):
+    """In the place of a signal: nothing may catch it."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_files() -> Iterator[None]:
+    """The bounds as if for a lake of a few documents."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upkeep, "_MOST_FILES", 3)
+        patch.setattr(ledger, "_COMPACT_OVER", 6)
+        yield
+
+
+@dataclass(frozen=True)
+class Aged:
+    """A lake after many days, and the number of its files after each."""
+
+    configuration: Path
+    files: list[int]
+    last: EngineRun
+
+    @property
+    def lake(self) -> Lake:
+        return self.last.session.context.lake
+
+
+@pytest.fixture(scope="module")
+def aged(tmp_path_factory: pytest.TempPathFactory) -> Aged:
+    folder = tmp_path_factory.mktemp("daily")
+    configuration = build_texts(folder, 6)
+    settings = json.loads(configuration.read_text())
+    settings["run"] = {"keep_runs": KEPT, "keep_generations": 2}
+    settings["stages"] = {"pii": {"models": {"en": None}}}
+    configuration.write_text(json.dumps(settings))
+    counts = []
+    for day in range(DAYS):
+        last = run_engine(configuration)
+        assert last.promotion.startswith("promoted"), last.verdict.reasons
+        counts.append(_files(folder / "lake"))
+        _edit(folder, day)
+    return Aged(configuration, counts, last)
+
+
+def _edit(folder: Path, day: int) -> None:
+    """One or two documents get another paragraph; every other day one comes, every fifth day one goes."""
+    notes = folder / "texts" / "000"
+    change(folder, 1 + day % 2, seed=day)
+    if day % 2:
+        (notes / f"note-1{day:04d}.md").write_text(f"# Another note\n\nThe harbour of day {day} is {'long ' * day}.\n")
+    if day % 5 == 4:
+        min(notes.glob("*.md")).unlink()
+
+
+def _files(lake: Path) -> int:
+    return sum(path.is_file() for path in lake.rglob("*"))
+
+
+def _figures(lake: Lake, run_id: str) -> pl.DataFrame:
+    """A run's figures but those of the clock and of memory, which no two runs share."""
+    catalogue = load_catalogue()
+    own = [metric.id for metric in catalogue.metrics if metric.unit in ("seconds", "bytes")]
+    figures = pl.DataFrame(read_figures(lake, run_id, catalogue))
+    return _sorted(figures.filter(~pl.col("metric").is_in(own)))
+
+
+def _sorted(figures: pl.DataFrame) -> pl.DataFrame:
+    return figures.sort("stage", "metric", "aggregation", "doc_class", "cohort", "slice_key", "slice_value")
+
+
+def test_the_number_of_files_is_bounded(aged: Aged) -> None:
+    second_half = aged.files[DAYS // 2 :]
+    assert max(second_half) - min(second_half) < 0.5 * min(second_half), aged.files
+    for part in ("stages", "measures"):
+        for folder in (aged.lake.root / part).iterdir():
+            assert len(list(folder.glob("*.parquet"))) <= 2 * 3 + 2, folder
+    assert len(list(aged.lake.ledger.glob("*.parquet"))) < 60
+    assert any(aged.lake.root.glob("stages/*/packed-*.parquet"))
+    assert any(aged.lake.root.glob("measures/*/packed-*.parquet"))
+
+
+def test_every_kept_run_reads_as_it_did(aged: Aged) -> None:
+    runs, catalogue = Runs(aged.lake), load_catalogue()
+    assert KEPT <= len(runs.ids()) <= KEPT + 3
+    for run_id in runs.ids():
+        made = pl.DataFrame(read_figures(aged.lake, run_id, catalogue))
+        with connect_run(aged.lake, run_id) as connection:
+            again = pl.DataFrame(run_figures(connection, catalogue))
+        assert_frame_equal(_sorted(again), _sorted(made), **_SUMS)
+        for row in runs.plan(run_id).filter(pc.field("cohort") != "deleted").to_pylist()[:3]:
+            trace = read_trace(aged.lake, run_id, row["uri"], catalogue)
+            assert [stage["outcome"] for stage in trace.stages][:6] == ["ok"] * 6
+
+
+def test_the_rows_of_every_kept_run_are_there(aged: Aged) -> None:
+    runs = Runs(aged.lake)
+    for run_id in runs.ids():
+        for row in runs.locations(run_id).to_pylist():
+            if row["file"] is not None:
+                schema = STAGE_OUTPUTS[StageName(row["stage"])]
+                assert read_stored(aged.lake, row["file"], schema, document_ids=[row["document_id"]]).num_rows == 1
+        for sha in set(runs.plan(run_id).column("content_sha").to_pylist()) - {None}:
+            assert (aged.lake.raw / sha[:2] / sha).is_file()
+
+
+def test_what_no_kept_run_refers_to_is_gone(aged: Aged) -> None:
+    runs = Runs(aged.lake)
+    named = {sha for run_id in runs.ids() for sha in runs.plan(run_id).column("content_sha").to_pylist()}
+    assert {path.name for path in aged.lake.raw.glob("??/*")} <= named
+    assert len({path.parent.name for path in aged.lake.runs.glob("*/plan.parquet")}) == len(runs.ids())
+    states = list(examine(load_configuration(aged.configuration), aged.lake, deep=True))
+    assert all(finding.ok for finding in states), states
+
+
+def test_a_lake_that_was_looked_after_is_measured_as_a_new_one(aged: Aged, tmp_path: Path) -> None:
+    """Both twice, so that no document is new or changed against what is live."""
+    copy = _copied(aged, tmp_path / "old")
+    shutil.rmtree(tmp_path / "old" / "lake")
+    run_engine(copy)
+    fresh = run_engine(copy)
+    old = _copied(aged, tmp_path / "aged")
+    run_engine(old)
+    again = run_engine(old)
+    assert {place["computed"] for of in again.locations.values() for place in of.values()} == {False}
+    one, other = (_figures(run.session.context.lake, run.session.context.run_id) for run in (fresh, again))
+    assert_frame_equal(one, other, **_SUMS)
+    assert sorted(row["text"] for row in fresh.live_rows.values()) == sorted(
+        row["text"] for row in again.live_rows.values()
+    )
+
+
+def test_a_rollback_leads_to_a_generation_that_is_kept(aged: Aged, tmp_path: Path) -> None:
+    configuration = load_configuration(_copied(aged, tmp_path / "rolled"))
+    index = LanceIndex(configuration.lake / "index", configuration.stages.index)
+    live = index.live()
+    assert live is not None
+    back = index.rollback(expected=live)
+    assert back.generation.run_id in Runs(Lake(configuration.lake)).ids()
+    view = index.open_live()
+    assert view is not None
+    assert sum(part.num_rows for part in view.rows(["chunk_id"])) > 0
+    assert run_engine(configuration).verdict.baseline == back.generation.run_id
+
+
+def test_killed_between_any_two_steps_leaves_a_lake_that_the_next_run_mends(
+    aged: Aged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def due(folder: Path) -> RunContext:
+        """The aged lake with all of its upkeep still to be done: one more run is kept no longer."""
+        settings = load_configuration(_copied(aged, folder))
+        settings = settings.model_copy(update={"run": settings.run.model_copy(update={"keep_runs": 1})})
+        lake = Lake(settings.lake)
+        context = open_context(settings, lake, Silent())
+        shutil.rmtree(context.folder)
+        return replace(context, run_id=Runs(lake).ids()[-1])
+
+    steps = 0
+    while True:
+        context = due(tmp_path / f"killed-{steps}")
+        with monkeypatch.context() as patch:
+            _kill_after(steps, patch)
+            try:
+                look_after(context)
+                break
+            except Killed:
+                pass
+        # What reads a lake meanwhile finds every row of the kept runs.
+        kept = upkeep.kept_runs(context)
+        for run_id in sorted(kept):
+            with connect_run(context.lake, run_id) as connection:
+                ((rows,),) = connection.sql("SELECT count(*) FROM parse").fetchall()
+                assert rows == Runs(context.lake).locations(run_id).filter(pc.field("stage") == "parse").num_rows
+        context = replace(context, ledger=Ledger(context.lake.ledger))
+        look_after(context)
+        look_after(context)
+        assert set(Runs(context.lake).ids()) == kept
+        assert not list(context.lake.root.rglob("*.tmp"))
+        if steps == 2 * STRIDE:
+            run = run_engine(context.configuration)
+            unchanged = [of for of in run.locations.values() if not of[StageName.FETCH]["computed"]]
+            assert {place["computed"] for of in unchanged for place in of.values()} == {False}
+        shutil.rmtree(tmp_path / f"killed-{steps}")
+        steps += STRIDE
+    assert steps >= 4 * STRIDE
+
+
+def _kill_after(steps: int, patch: pytest.MonkeyPatch) -> None:
+    """Ends the process, as it were, in the place of the next change of the disk after so many of them."""
+    left = [steps]
+
+    def counted(change: Callable[..., Any]) -> Callable[..., Any]:
+        def changing(*arguments: Any, **named: Any) -> Any:
+            if left[0] == 0:
+                raise Killed
+            left[0] -= 1
+            return change(*arguments, **named)
+
+        return changing
+
+    for name in ("unlink", "replace", "rmdir"):
+        patch.setattr(Path, name, counted(getattr(Path, name)))
+    patch.setattr(shutil, "rmtree", counted(shutil.rmtree))
+
+
+def _copied(aged: Aged, folder: Path) -> Path:
+    shutil.copytree(aged.configuration.parent, folder)
+    return folder / aged.configuration.name
