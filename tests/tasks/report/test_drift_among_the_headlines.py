@@ -7,22 +7,22 @@ from tasks.figures.catalogue import load_catalogue
 from tasks.report.figure_lines import Cells, Line, headline_lines
 from tests.tasks.report.lake_by_hand import NEW, verdict
 
+CATALOGUE = load_catalogue()
 COUNTS = ("missing", "invalid", "not_applicable", "stale_label", "lost_upstream")
 
 
 def figure(metric: str, value: float | None, items: int, doc_class: str | None = None, **counts: int) -> dict[str, Any]:
     """A figure of stage embed, of a class where one is named."""
     sliced = ("class_since_live", doc_class) if doc_class else (None, None)
-    row = {"stage": "embed", "metric": metric, "aggregation": "macro", "doc_class": None, "cohort": None}
+    aggregation = CATALOGUE.get("embed", metric).aggregation[0]
+    row = {"stage": "embed", "metric": metric, "aggregation": aggregation, "doc_class": None, "cohort": None}
     row |= {"slice_key": sliced[0], "slice_value": sliced[1], "value": value, "low": None, "high": None, "items": items}
     return row | {f"n_{name}": counts.get(name, 0) for name in COUNTS}
 
 
 def lines(*figures: dict[str, Any]) -> dict[str, Line]:
-    catalogue = load_catalogue()
-    made = headline_lines(
-        list(figures), ("article", "report"), Cells(catalogue, {}, {}), catalogue, verdict(NEW, VerdictStatus.PASS)
-    )
+    cells, passed = Cells(CATALOGUE, {}, {}), verdict(NEW, VerdictStatus.PASS)
+    made = headline_lines(list(figures), ("article", "report"), cells, CATALOGUE, passed)
     return {line.metric.id: line for line in made}
 
 
