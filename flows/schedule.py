@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from flows.own_packages import shield_children
 from flows.server import private_server
 from schemas.verdict import FailOn
 from tasks.errors import ConfigurationError
@@ -54,6 +55,7 @@ def serve(config: Path, timing: Timing, *, name: str, wait: float, fail_on: Fail
             ) from error
         say(f"runs of {config} are scheduled as recheck/{name}; Prefect: {url.removesuffix('/api')}; Ctrl-C ends it")
         os.environ[SERVED_BY] = str(os.getpid())
+        shield_children()
         recheck.serve(
             name=name,
             schedule=schedule,

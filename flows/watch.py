@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows import with_parent
+from flows.own_packages import module_path_flags
 from schemas.verdict import EXIT_BLOCKED, EXIT_PASSED, EXIT_UNDETERMINED, FailOn
 from tasks.errors import CorpusgateError
 from tasks.fetch.snapshot import look_at
@@ -128,7 +129,18 @@ def _look(config: Path) -> tuple[str, int]:
 
 def _run(config: Path, *, wait: float, fail_on: FailOn) -> int:
     """One run in a process of its own, which ends with this one; its exit code, or minus the signal that ended it."""
-    run = [sys.executable, "-m", "flows", "run", str(config), "--wait", f"{wait:g}", "--fail-on", fail_on]
+    run = [
+        sys.executable,
+        *module_path_flags(),
+        "-m",
+        "flows",
+        "run",
+        str(config),
+        "--wait",
+        f"{wait:g}",
+        "--fail-on",
+        fail_on,
+    ]
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", with_parent.__file__, str(os.getpid()), *run],
         stdin=subprocess.PIPE,

@@ -18,7 +18,7 @@ from tasks.lake.layout import Lake
 from tasks.lake.packed import read_stored
 from tasks.run.baselines import measure_baselines
 from tasks.run.configuration import Configuration, load_configuration
-from tasks.run.context import Silent
+from tasks.run.context import BatchRef, Silent
 from tasks.run.deduplicate import decide_corpus, sign_batch
 from tasks.run.execute import run_stage
 from tasks.run.facts import all_locations
@@ -76,8 +76,8 @@ class EngineRun:
         return [self.live_rows[chunk_id] for chunk_id, _ in hits]
 
 
-def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE) -> EngineRun:
-    """Runs a configuration from plan to report."""
+def run_stages(configuration: Configuration | Path, options: RunOptions = WHOLE) -> tuple[Session, list[BatchRef]]:
+    """Runs a configuration from plan to candidate: nothing is scored, judged or promoted."""
     if isinstance(configuration, Path):
         configuration = load_configuration(configuration)
     lake = Lake(configuration.lake)
@@ -94,6 +94,13 @@ def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE)
     for stage in (StageName.PII, StageName.CHUNK, StageName.METADATA, StageName.EMBED, StageName.INDEX):
         batches = [run_stage(context, stage, batch) for batch in batches]
     session.built = build_candidate(context, batches)
+    return session, batches
+
+
+def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE) -> EngineRun:
+    """Runs a configuration from plan to report."""
+    session, batches = run_stages(configuration, options)
+    context = session.context
     for stage in StageName:
         session.evaluate(stage, batches)
     verdict = session.judge(batches)

@@ -166,7 +166,8 @@ def _bounds(rule: Rule, metric: Metric, slices: list[_Slice]) -> list[Finding]:
             if beyond <= _EQUAL:
                 finding = replace(finding, outcome=FindingOutcome.OK)
             elif _is_point(rule, metric, part):
-                finding = replace(finding, outcome=FindingOutcome.BROKEN)
+                named = wording.documents(_at_fault(rule, metric, part.samples))
+                finding = replace(finding, outcome=FindingOutcome.BROKEN, message=finding.message + named)
             else:
                 amounts, weights = _floats(part.samples, "amount"), _floats(part.samples, "weight")
                 test = bound_test(amounts, weights, rule.limit, sign, seed_of(metric))
@@ -192,6 +193,15 @@ def _is_point(rule: Rule, metric: Metric, part: _Slice) -> bool:
         or part.finding.aggregation not in _RESAMPLED
         or part.samples.is_empty()
     )
+
+
+def _at_fault(rule: Rule, metric: Metric, samples: pl.DataFrame) -> list[str]:
+    """The documents of which a census says that the bound does not hold, where one of them is enough to break it: the
+    bound is an end of the range, as with `must be at most 0`."""
+    if metric.basis != "census" or rule.limit not in metric.range:
+        return []
+    wrong = samples.filter((pl.col("amount") - rule.limit * pl.col("weight")).abs() > _EQUAL)
+    return sorted(wrong.get_column("document_id").to_list())
 
 
 def _proof(rule: Rule, metric: Metric, part: _Slice) -> Finding:

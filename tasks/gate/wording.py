@@ -1,6 +1,6 @@
 """What a finding says to a reader. Never text of a document."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -16,6 +16,8 @@ _REASONS = {
     "n_invalid": "{} not scorable",
     "n_missing": "{} outputs are missing",
 }
+_NAMED = 3
+"""How many documents a finding names; the report and `worst_documents` have more."""
 _SIDES = {"floor": "at least", "ceiling": "at most", "equal": "exactly"}
 
 
@@ -49,6 +51,18 @@ def bound(rule: Rule, metric: Metric, value: float, finding: Finding, figure: Ma
     if finding.aggregation == "micro":
         of = f"{number(figure['numerator'])} of {number(figure['denominator'])}"
     return f"{text} ({of}); must be {side} {number(rule.limit)}"
+
+
+def documents(ids: Sequence[str]) -> str:
+    """The first documents at fault and how many more; empty where none is.
+
+    >>> documents(["doc-1"]), documents(["doc-1", "doc-2", "doc-3", "doc-4", "doc-5"]), documents([])
+    ('; in document doc-1', '; in 5 documents: doc-1, doc-2, doc-3 and 2 more', '')
+    """
+    if len(ids) <= 1:
+        return f"; in document {ids[0]}" if ids else ""
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return f"; in {len(ids)} documents: {', '.join(ids[:_NAMED])}{more}"
 
 
 def loss(metric: Metric, finding: Finding, pairs: Paired, needed: int, *, shown: bool) -> str:

@@ -117,6 +117,12 @@ class Generations:
                 stack.append(entry.live)
         return stack
 
+    def rolled_back(self) -> Live | None:
+        """What the last change of live took out of use, if that was a rollback; null where it was a promotion, or
+        where the record is gone."""
+        entries = self._entries() if self._log_path.exists() else []
+        return entries[-2].live if len(entries) > 1 and entries[-1].action == "rollback" else None
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keeps live as it is for as long as it is held.

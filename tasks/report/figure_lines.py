@@ -9,6 +9,11 @@ from schemas.verdict import Finding, FindingOutcome, Verdict
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.report.values import shown_difference, shown_interval, shown_value
 
+_SINCE_LIVE = ("drift_classifier_auc", "drift_mmd_p", "neighbour_stability")
+"""Measures that hold a run against live, of which those of a class stand in a slice of their own."""
+
+_BY_CLASS = "class_since_live"
+
 HEADLINES: Mapping[StageName, tuple[str, ...]] = {
     StageName.FETCH: ("success_rate", "media_type_mismatch"),
     StageName.PARSE: ("cer", "teds", "page_completeness", "garbage_ratio"),
@@ -19,7 +24,7 @@ HEADLINES: Mapping[StageName, tuple[str, ...]] = {
     StageName.PII: ("pii_recall", "pii_precision", "residual_pii", "unsupported_language"),
     StageName.CHUNK: ("attribution_completeness", "conservation", "evidence_recall", "structure_cuts"),
     StageName.METADATA: ("title_exact", "author_f1", "date_accuracy"),
-    StageName.EMBED: ("coverage", "truncated_rate"),
+    StageName.EMBED: ("coverage", "truncated_rate", *_SINCE_LIVE),
     StageName.INDEX: ("reconciliation", "completeness", "access_violations", "freshness_lag_seconds"),
 }
 """Measures that stand for a stage in the overview; those whose rule is broken are added to them."""
@@ -137,6 +142,11 @@ def headline_lines(
 ) -> Iterable[Line]:
     """The measures that stand for each stage, over all documents and by class."""
     by_place = {(f["stage"], f["metric"], f["aggregation"], f["doc_class"]): f for f in figures if _plain(f)}
+    by_place |= {
+        (f["stage"], f["metric"], f["aggregation"], f["slice_value"]): f
+        for f in figures
+        if f["slice_key"] == _BY_CLASS and f["doc_class"] is None and f["cohort"] is None
+    }
     broken = {(f.stage, f.metric) for f in verdict.reasons if f.violated}
     for stage in StageName:
         measured = [m for m in catalogue.of_stage(stage) if (stage, m.id, m.aggregation[0], None) in by_place]

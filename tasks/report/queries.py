@@ -62,7 +62,8 @@ def connect(
     `stages` and the macro `stage_order(stage)`: the order in which documents pass them; `catalogue`: one row per
     stage and measure; `figures`: the run's aggregated figures (with `figures` only);
     `paths`: a document's path as the pii stage left it, else as the source has it (a document that never came so far
-    must be found to be mended); `quarantine_history`: all quarantine rows of the lake, since a failure that an earlier
+    must be found to be mended); `labels_unbound`: how many labels of each set and kind name no document of the run;
+    `quarantine_history`: all quarantine rows of the lake, since a failure that an earlier
     run met is not met again. Files outside the lake cannot be read through it.
     A `sparing` connection takes as little memory as those of a run, for work at its end.
 
@@ -72,6 +73,7 @@ def connect(
     connection = open_connection(lake) if sparing else duckdb.connect(":memory:", config={"memory_limit": "1GB"})
     _add_run(connection, lake, run_id, "", catalogue, figures=figures)
     connection.execute(_PATHS)
+    connection.register("labels_unbound", _labels_unbound(lake, run_id))
     _add_vocabulary(connection, lake, catalogue)
     confine(connection, lake)
     return connection
@@ -188,6 +190,15 @@ def _add_vocabulary(connection: duckdb.DuckDBPyConnection, lake: Lake, catalogue
     connection.execute(f"CREATE MACRO stage_order(stage) AS list_position([{names}], stage)")
     connection.register("quarantine_history", Quarantine(lake.quarantine).read().cast(QUARANTINE))
     connection.register("catalogue", catalogue_table(catalogue))
+    connection.execute(_TOLD)
+
+
+def _labels_unbound(lake: Lake, run_id: str) -> pa.Table:
+    counted = Runs(lake).manifest(run_id).get("labels_unbound") or {}
+    rows = [(*name.rpartition(" ")[::2], count) for name, count in counted.items()]
+    names = ("gold_set", "kind", "labels")
+    kinds = (pa.string(), pa.string(), pa.int64())
+    return pa.table({n: pa.array([row[i] for row in rows], kinds[i]) for i, n in enumerate(names)})
 
 
 def catalogue_table(catalogue: Catalogue) -> pa.Table:
@@ -206,13 +217,15 @@ def catalogue_table(catalogue: Catalogue) -> pa.Table:
                 "aggregation": metric.aggregation[0],
                 "per": metric.per,
                 "missing_score": metric.missing_score,
+                "labels": list(metric.labels),
                 "best": {"higher": metric.range[1], "lower": metric.range[0], "none": None}[metric.direction],
             }
             for stage in StageName
             for metric in catalogue.of_stage(stage)
         ],
         schema=pa.schema(
-            [(name, pa.string()) for name in _TEXTS] + [("missing_score", pa.float64()), ("best", pa.float64())]
+            [(name, pa.string()) for name in _TEXTS]
+            + [("missing_score", pa.float64()), ("labels", pa.list_(pa.string())), ("best", pa.float64())]
         ),
     )
 
@@ -223,6 +236,17 @@ _PATHS = """
     FROM documents d
     LEFT JOIN (SELECT document_id, list_filter(fields, lambda field: field.name = 'uri')[1].value AS path FROM pii) p
            USING (document_id)
+"""
+
+# Why a figure has no value, from what its documents are counted as; null where there are none.
+_TOLD = """
+    CREATE MACRO told(stale, upstream, invalid, missing, not_applicable) AS
+    nullif(concat_ws(', ',
+        CASE WHEN stale > 0 THEN stale || ' labels made for other bytes' END,
+        CASE WHEN upstream > 0 THEN upstream || ' lost upstream' END,
+        CASE WHEN invalid > 0 THEN invalid || ' invalid' END,
+        CASE WHEN missing > 0 THEN missing || ' missing' END,
+        CASE WHEN not_applicable > 0 THEN not_applicable || ' not applicable' END), '')
 """
 
 _TEXTS = ("stage", "metric", "title", "definition", "needs", "basis", "unit", "direction", "aggregation", "per")

@@ -41,12 +41,15 @@ class RunLine:
 class Status:
     """The state of a lake. `runs` are the newest ones, newest first; `live` is null where nothing was promoted.
 
-    `erased` documents are not taken in again; `unfinished_erasures` are ids of those of which something may be left.
+    `rolled_back` is the run whose generation was given up for live by the last change of it, null where that was no
+    rollback. `erased` documents are not taken in again; `unfinished_erasures` are ids of those of which something may
+    be left.
     """
 
     lake: str
     live: Mapping[str, Any] | None
     live_since: str | None
+    rolled_back: str | None
     runs: tuple[RunLine, ...]
     all_runs: int
     erased: int
@@ -61,7 +64,9 @@ class Status:
 def read_status(lake: Lake) -> Status:
     """Reads the state of a lake from its files alone; needs no lock, so it works beside a run."""
     runs = Runs(lake)
-    live = Generations(lake.index, 0.0).live()
+    generations = Generations(lake.index, 0.0)
+    live, given_up = generations.live(), generations.rolled_back()
+    rolled_back = given_up.generation.run_id if given_up else None
     live_run = live.generation.run_id if live else None
     ids = runs.ids()
     lines = tuple(_run_line(runs, run_id, live_run) for run_id in reversed(ids[-MOST_RUNS:]))
@@ -71,11 +76,12 @@ def read_status(lake: Lake) -> Status:
         lake=str(lake.root),
         live=asdict(live.generation) if live else None,
         live_since=live.flipped_at.isoformat() if live else None,
+        rolled_back=rolled_back,
         runs=lines,
         all_runs=len(ids),
         erased=len(erased.tombstones),
         unfinished_erasures=unfinished,
-        next=f"corpusgate erase {unfinished[0]} --yes" if unfinished else _next(lines),
+        next=f"corpusgate erase {unfinished[0]} --yes" if unfinished else _next(lines, rolled_back),
     )
 
 
@@ -89,6 +95,12 @@ def print_status(console: Console, status: Status) -> None:
             console,
             f"live  run {status.live['run_id']}, since {shown_time(status.live_since)} "
             f"(table {status.live['table']}, version {status.live['version']})",
+        )
+    if status.rolled_back:
+        _say(
+            console,
+            f"rolled back  run {status.rolled_back}: the next run makes the same candidate again, and promotes it if "
+            "it passes",
         )
     if status.erased:
         left = ", ".join(status.unfinished_erasures)
@@ -164,7 +176,7 @@ def _count(connection: duckdb.DuckDBPyConnection, files: list[Path], condition: 
     return int(row[0]) if row else 0
 
 
-def _next(runs: tuple[RunLine, ...]) -> str:
+def _next(runs: tuple[RunLine, ...], rolled_back: str | None) -> str:
     if not runs:
         return "corpusgate run"
     last = runs[0]
@@ -174,6 +186,11 @@ def _next(runs: tuple[RunLine, ...]) -> str:
         return "corpusgate run (it goes on where it was)"
     if last.status == "failed":
         return "corpusgate doctor, then corpusgate run again: what is done is kept"
+    if rolled_back == last.run_id:
+        return (
+            f"mend what was wrong with run {rolled_back} (the source, a setting, or a gate rule that would have caught "
+            "it), then corpusgate run; until then hold off runs, scheduled ones too"
+        )
     if last.verdict in (VerdictStatus.FAIL, VerdictStatus.UNDETERMINED):
         return f"corpusgate report {last.run_id}"
     if last.verdict == VerdictStatus.WARN:

@@ -45,7 +45,7 @@ def test_a_census_is_compared_as_it_is(catalogue: Catalogue, measured: World) ->
         catalogue, measured({"complete": {"x": [1, 1, 0, 1]}}), metric="complete", kind="equal", threshold=1
     )
     assert (finding.outcome, finding.value) == (FindingOutcome.BROKEN, 0.75)
-    assert finding.message == "0.75 (3 of 4); must be exactly 1"
+    assert finding.message == "0.75 (3 of 4); must be exactly 1; in document x-2"
 
 
 @pytest.mark.parametrize(("items", "outcome"), [(10, FindingOutcome.UNDETERMINED), (35, FindingOutcome.OK)])

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
+from schemas.measures import MEASURES
 from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import load_catalogue
+from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import Lake
 from tasks.report.queries import available, connect, connect_two, run_query, run_select
 from tests.tasks.report.lake_by_hand import ARTICLE, COPY, HOSTILE, NEW, OLD, REPORT, lake_by_hand
@@ -67,6 +70,36 @@ def test_two_runs_are_compared_by_class_with_the_documents_that_pair_up(lake: La
     assert (report["value_a"], report["value_b"]) == (pytest.approx(0.1), pytest.approx(13 / 20))
     assert (report["items_a"], report["items_b"], report["paired_documents"]) == (1, 2, 1)
     assert found["cer", "article"]["reading"] == ""
+
+
+def test_a_run_that_lacks_a_figure_says_why(lake: Lake, tmp_path: Path) -> None:
+    with connect_two(lake, OLD, NEW, load_catalogue()) as connection:
+        assert {row["lacks"] for row in run_query(connection, "two_runs").to_pylist()} == {None}
+    # The earlier run had no labels at all: what was measured without any is still there.
+    bare = lake_by_hand(tmp_path / "lake")
+    path = bare.measures("parse") / f"{OLD}.parquet"
+    write_table(read_table(path, MEASURES).slice(0, 0), path, MEASURES)
+    facts = bare.run(OLD) / "facts" / "parse.parquet"
+    rows = read_table(facts, MEASURES)
+    write_table(rows.filter(pc.field("metric") != "seconds"), facts, MEASURES)
+    with connect_two(bare, OLD, NEW, load_catalogue()) as connection:
+        rows = run_query(connection, "two_runs", {"stage": "parse"}).to_pylist()
+    lacks = {(row["metric"], row["doc_class"]): row["lacks"] for row in rows}
+    assert lacks["cer", "all"] == lacks["cer", "report"] == "a: not labelled (text)"
+    assert lacks["teds", "all"] == "a: not labelled (tables)"
+    assert lacks["seconds", "all"] == "a: not measured"
+    assert lacks["quarantined", "all"] is None
+
+
+def test_labels_that_name_no_document_are_among_the_lost(lake: Lake) -> None:
+    with connect(lake, NEW, load_catalogue(), figures=False) as connection:
+        rows = run_query(connection, "labels_lost", {"stage": "parse"}).to_pylist()
+    unbound = {row["metric"]: row for row in rows if row["status"] == "unbound"}
+    # The manifest counts two labels of kind text; parse reads such labels for these.
+    assert {"cer", "wer"} <= unbound.keys()
+    assert "teds" not in unbound
+    assert (unbound["cer"]["items"], unbound["cer"]["gold_set"], unbound["cer"]["document_id"]) == (2, "demo 1", None)
+    assert [row["uri"] for row in rows if row["status"] == "missing"] != []
 
 
 def test_quarantine_names_cause_and_remedy_and_whether_it_was_expected(lake: Lake) -> None:

@@ -1,7 +1,6 @@
 """One stage is damaged at a time: the curve of evidence survival falls there and nowhere else, by what was lost."""
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from tasks.lake.views import connect_run
 from tasks.report.queries import connect, run_query
 from tasks.run import indexing
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, Failure, Resources, StageOutput, select
 from tests.engine import EngineRun, run_engine
+from tests.tasks.survival.damage import Damage, Row, fail, spoil
 from tests.tasks.survival.quay_by_hand import MEASURED, curve, falling, write_quay
 
 pytestmark = pytest.mark.xdist_group("survival")
@@ -96,62 +95,45 @@ def test_rows_that_are_not_in_the_index_are_lost_at_index(tmp_path: Path, monkey
     assert curve(run) == pytest.approx(falling(StageName.INDEX, 3))
 
 
-Run = Callable[[Batch, Any, Resources], StageOutput]
-
-
-def _cut(words: str, of: Run) -> Run:
+def _cut(words: str) -> Damage:
     """A normalize stage that leaves a passage out of the clean text."""
 
-    def run(batch: Batch, settings: Any, resources: Resources) -> StageOutput:
-        made = of(batch, settings, resources)
-        rows = [row | {"text": row["text"].replace(words, "x" * len(words))} for row in made.table.to_pylist()]
-        return dataclasses.replace(made, table=pa.Table.from_pylist(rows, schema=made.table.schema))
+    def change(row: Row, read: dict[StageName, Row]) -> None:
+        row["text"] = row["text"].replace(words, "x" * len(words))
 
-    return run
+    return spoil(change)
 
 
-def _drop(column: str, words: str, of: Run) -> Run:
+def _drop(column: str, words: str) -> Damage:
     """A stage that loses what it made of the chunks that hold the words."""
 
-    def run(batch: Batch, settings: Any, resources: Resources) -> StageOutput:
-        made = of(batch, settings, resources)
-        rows = made.table.to_pylist()
-        for i, row in enumerate(rows):
-            chunks = row["chunks"] if column == "chunks" else batch.tables[StageName.CHUNK].to_pylist()[i]["chunks"]
-            gone = {chunk["chunk_id"] for chunk in chunks if words in chunk["text"]}
-            row[column] = [item for item in row[column] if item["chunk_id"] not in gone]
-        return dataclasses.replace(made, table=pa.Table.from_pylist(rows, schema=made.table.schema))
+    def change(row: Row, read: dict[StageName, Row]) -> None:
+        chunks = row["chunks"] if column == "chunks" else read[StageName.CHUNK]["chunks"]
+        gone = {chunk["chunk_id"] for chunk in chunks if words in chunk["text"]}
+        row[column] = [item for item in row[column] if item["chunk_id"] not in gone]
 
-    return run
+    return spoil(change)
 
 
-def _fail(path: str, of: Run) -> Run:
+def _fail(path: str) -> Damage:
     """A stage that cannot process one document."""
-
-    def run(batch: Batch, settings: Any, resources: Resources) -> StageOutput:
-        made = of(batch, settings, resources)
-        wrong = [row["document_id"] for row in batch.documents.to_pylist() if row["uri"] == path]
-        failures = (Failure(i, "planted", "cannot be processed", "take it out", transient=False) for i in wrong)
-        kept = [i for i in made.table.column("document_id").to_pylist() if i not in wrong]
-        return dataclasses.replace(made, table=select(made.table, kept), failures=(*made.failures, *failures))
-
-    return run
+    return fail(lambda document: document["uri"] == path)
 
 
 @pytest.mark.parametrize(
     ("stage", "damaged", "lost", "questions"),
     [
-        (StageName.NORMALIZE, lambda run: _cut("ticket is valid for the day", run), [("fares-2", 1, 0)], 1),
-        (StageName.LANGUAGE, lambda run: _fail("pages/fares.html", run), [("fares-1", 1, 0), ("fares-2", 1, 0)], 2),
-        (StageName.CHUNK, lambda run: _drop("chunks", "moored hulls", run), [("harbour-1", 2, 1)], 0.5),
-        (StageName.METADATA, lambda run: _fail("notes/tide-copy.md", run), [("tide-1", 1, 0)], 1),
-        (StageName.EMBED, lambda run: _drop("embeddings", "moored hulls", run), [("harbour-1", 2, 1)], 0.5),
+        (StageName.NORMALIZE, _cut("ticket is valid for the day"), [("fares-2", 1, 0)], 1),
+        (StageName.LANGUAGE, _fail("pages/fares.html"), [("fares-1", 1, 0), ("fares-2", 1, 0)], 2),
+        (StageName.CHUNK, _drop("chunks", "moored hulls"), [("harbour-1", 2, 1)], 0.5),
+        (StageName.METADATA, _fail("notes/tide-copy.md"), [("tide-1", 1, 0)], 1),
+        (StageName.EMBED, _drop("embeddings", "moored hulls"), [("harbour-1", 2, 1)], 0.5),
     ],
     ids=["normalize", "language", "chunk", "metadata", "embed"],
 )
 def test_a_stage_that_fails_at_its_work_loses_it_there(
     stage: StageName,
-    damaged: Callable[[Run], Run],
+    damaged: Damage,
     lost: list[tuple[str, int, int]],
     questions: float,
     tmp_path: Path,
