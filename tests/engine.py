@@ -14,10 +14,12 @@ from schemas.verdict import Verdict
 from tasks.embedding.models import embedding_model
 from tasks.index.search import LanceView
 from tasks.lake.layout import Lake
+from tasks.lake.ledger import Ledger
 from tasks.lake.packed import read_stored
+from tasks.lake.quarantine import Quarantine
 from tasks.run.baselines import measure_baselines
 from tasks.run.configuration import Configuration, load_configuration
-from tasks.run.context import Silent
+from tasks.run.context import RunContext, Silent
 from tasks.run.deduplicate import decide_corpus, sign_batch
 from tasks.run.execute import run_stage
 from tasks.run.facts import all_locations
@@ -36,6 +38,13 @@ class EngineRun:
     verdict: Verdict
     promotion: str
     locations: Mapping[str, Mapping[StageName, dict[str, Any]]]
+
+    def moved(self, configuration: Configuration) -> "EngineRun":
+        """The same run in a copy of its lake, by the configuration of that copy."""
+        lake = Lake(configuration.lake)
+        run_id = self.session.context.run_id
+        context = RunContext(run_id, configuration, lake, Ledger(lake.ledger), Quarantine(lake.quarantine))
+        return EngineRun(Session(context), self.verdict, self.promotion, self.locations)
 
     def outcome(self, path: str) -> tuple[str, StageName]:
         """`ok`, `dropped` or `quarantined`, and the last stage that the document came to."""
