@@ -76,7 +76,7 @@ def test_a_torn_packed_file_is_named_and_what_it_held_is_made_anew(
     notes = Path(str(configuration.sources[0].root))  # type: ignore[union-attr]
     (notes / "note-001.txt").write_text(text(40), encoding="utf-8")
     monkeypatch.setattr(upkeep, "_MOST_FILES", 1)
-    second = run_engine(configuration)
+    second = run_engine(configuration, measured=False)
     upkeep.look_after(second.session.context)
     assert not [path for path in lake.stage("parse").glob("*.parquet") if not path.name.startswith("packed-")]
     (packed,) = lake.stage("parse").glob("packed-*.parquet")
