@@ -1,5 +1,6 @@
 """Fixtures that every test may use, and where and in which order tests run side by side."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
     ranks = {name: rank for rank, name in enumerate(DEAREST_FIRST)}
     items.sort(key=lambda item: ranks.get(_group(item), len(ranks)))
+
+
+def pytest_collection_finish() -> None:
+    # Hundreds of thousands of objects of imported libraries, which every full collection would look at.
+    gc.collect()
+    gc.freeze()
 
 
 def _group(item: pytest.Item) -> str:

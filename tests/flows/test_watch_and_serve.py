@@ -152,10 +152,14 @@ def test_a_schedule_runs_the_check_and_ends_with_all_it_began(tmp_path: Path) ->
 )
 def test_wrong_times_are_refused(
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    prefect: dict[str, str],
     command_line: Callable[[Path], Callable[..., tuple[int, str, str]]],
     arguments: tuple[str, ...],
     said: str,
 ) -> None:
+    for name, value in prefect.items():
+        monkeypatch.setenv(name, value)
     command, *options = arguments
     code, _, err = command_line(tmp_path)(command, str(write_corpus(tmp_path)), *options)
     assert code == 2, err
