@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.flows.corpus import corpusgate
+from tests.flows.notes import ONE_WORKER
 from tests.tasks.run.notes import write_notes
 
 pytestmark = pytest.mark.xdist_group("runs")
@@ -16,7 +17,7 @@ CommandLine = Callable[[Path], Callable[..., tuple[int, str, str]]]
 
 def configured(folder: Path) -> Path:
     path = folder / "corpusgate.yaml"
-    data = {"lake": "lake", "sources": [{"name": "notes", "type": "files", "root": "notes"}]}
+    data = {"lake": "lake", "sources": [{"name": "notes", "type": "files", "root": "notes"}], "stages": ONE_WORKER}
     path.write_text(yaml.safe_dump(data), encoding="utf-8")
     return path
 

@@ -68,7 +68,7 @@ def test_an_unchanged_second_run_computes_no_document_and_flips_nothing(
 def test_a_new_chunk_size_runs_chunk_and_what_follows_only(tmp_path: Path, prefect: dict[str, str]) -> None:
     configuration = small_corpus(tmp_path, keep=("bulletins",))
     assert corpusgate("run", configuration, environment=prefect).returncode == 0
-    change(configuration, lambda settings: settings["stages"].update(chunk={"max_tokens": 120}))
+    change(configuration, lambda settings: settings["stages"]["chunk"].update(max_tokens=120))
     assert corpusgate("run", configuration, environment=prefect).returncode in (0, 1)
     assert set(computed(configuration)) == {"chunk", "metadata", "embed", "index"}
 

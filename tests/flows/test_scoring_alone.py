@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.flows.corpus import corpusgate
+from tests.flows.notes import ONE_WORKER
 from tests.tasks.run.notes_by_hand import PEOPLE, labels, name, write_labels, write_notes
 
 pytestmark = pytest.mark.xdist_group("runs")
@@ -22,7 +23,7 @@ def test_a_run_scores_alone_where_it_is_told_to(
         "lake": "lake",
         "sources": [{"name": "notes", "type": "files", "root": "in"}],
         "gold": ["gold"],
-        "stages": {"pii": {"thresholds": {"PERSON": 1.0}}},
+        "stages": ONE_WORKER | {"pii": {"thresholds": {"PERSON": 1.0}}},
         "run": {"score_alone": True},
     }
     path.write_text(yaml.safe_dump(configuration))

