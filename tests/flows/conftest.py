@@ -1,9 +1,43 @@
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from flows.cli import main
+from flows.server import QUIET
+from tests.flows.corpus import ROOT
+
+KEEP_A_SERVER = """
+import sys, time
+from pathlib import Path
+from flows.server import private_server
+with private_server(Path(sys.argv[1])) as url:
+    print(url, flush=True)
+    while True:
+        time.sleep(60)
+"""
+
+
+@pytest.fixture(scope="session")
+def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of commands that use one server, for tests that are about something else than a server."""
+    home = tmp_path_factory.mktemp("prefect")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    with subprocess.Popen(
+        [sys.executable, "-c", KEEP_A_SERVER, str(home / "server")],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as keeper:
+        assert keeper.stdout is not None
+        url = keeper.stdout.readline().strip()
+        assert url.startswith("http://127.0.0.1:")
+        yield QUIET | {"PREFECT_API_URL": url, "PREFECT_HOME": str(home / "client"), "NO_PROXY": "127.0.0.1"}
+        keeper.kill()  # the server ends with it
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import yaml
 from tasks.demo.build import build
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tests.flows.notes import ONE_WORKER
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,7 +39,13 @@ def small_corpus(folder: Path, *, keep: tuple[str, ...] = ("support", "bulletins
     for document in built.documents:
         if not document.path.startswith(keep) and document.path != report:
             (built.corpus / document.path).unlink()
-    change(built.configuration, lambda settings: settings["gate"].update(expected_quarantine=[]))
+
+    def fit(settings: Any) -> None:
+        settings["gate"].update(expected_quarantine=[])
+        for stage, limits in ONE_WORKER.items():
+            settings["stages"].setdefault(stage, {}).update(limits)
+
+    change(built.configuration, fit)
     return built.configuration
 
 

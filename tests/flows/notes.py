@@ -5,6 +5,11 @@ from typing import Any
 
 import yaml
 
+ONE_WORKER: dict[str, dict[str, Any]] = {
+    stage: {"limits": {"workers": 1}} for stage in ("parse", "boilerplate", "chunk", "metadata")
+}
+"""Settings with which a command starts a single process that reads files: each takes seconds to start."""
+
 
 def write_corpus(folder: Path, **more: Any) -> Path:
     """Writes the notes into `documents` below the folder, and gives the configuration, with further keys if any."""
@@ -17,6 +22,7 @@ def write_corpus(folder: Path, **more: Any) -> Path:
     settings = {
         "lake": "lake",
         "sources": [{"name": "notes", "type": "files", "root": "documents"}],
+        "stages": ONE_WORKER,
         "gate": {"rules": [readable]},
     }
     config = folder / "corpusgate.yaml"

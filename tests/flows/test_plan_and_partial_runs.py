@@ -1,50 +1,59 @@
 """`plan` and the options of a run from the command line: exit codes, JSON, what is said."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.flows.corpus import corpusgate
+from tests.flows.notes import ONE_WORKER
 from tests.tasks.run.notes import write_notes
+
+pytestmark = pytest.mark.xdist_group("runs")
+CommandLine = Callable[[Path], Callable[..., tuple[int, str, str]]]
 
 
 def configured(folder: Path) -> Path:
     path = folder / "corpusgate.yaml"
-    data = {"lake": "lake", "sources": [{"name": "notes", "type": "files", "root": "notes"}]}
+    data = {"lake": "lake", "sources": [{"name": "notes", "type": "files", "root": "notes"}], "stages": ONE_WORKER}
     path.write_text(yaml.safe_dump(data), encoding="utf-8")
     return path
 
 
-def test_a_plan_is_told_for_people_and_for_machines(tmp_path: Path) -> None:
+def test_a_plan_is_told_for_people_and_for_machines(tmp_path: Path, command_line: CommandLine) -> None:
     write_notes(tmp_path / "notes", 3)
-    config = configured(tmp_path)
-    told = corpusgate("plan", config, "--names", "1")
-    assert told.returncode == 0, told.stderr
-    assert "documents: 3 new" in told.stdout
-    assert "new: notes:ferry.md … and 2 more" in told.stdout
-    assert "parse        3 if they come so far" in told.stdout
-    plan = json.loads(corpusgate("plan", config, "--json", "--limit", "2").stdout)
+    config = str(configured(tmp_path))
+    call = command_line(tmp_path)
+    code, out, err = call("plan", config, "--names", "1")
+    assert code == 0, err
+    assert "documents: 3 new" in out
+    assert "new: notes:ferry.md … and 2 more" in out
+    assert "parse        3 if they come so far" in out
+    plan = json.loads(call("plan", config, "--json", "--limit", "2")[1])
     assert (plan["documents"], plan["left_out"]) == ({"new": 2}, 1)
     assert plan["stages"][0] == {"stage": "fetch", "certain": 2, "following": 0, "exact": True}
-    nobody = corpusgate("plan", config, "--only", "no-such-source")
-    assert nobody.returncode == 2
-    assert "what to do: give the name of a source" in nobody.stderr
+    code, _, err = call("plan", config, "--only", "no-such-source")
+    assert code == 2
+    assert "what to do: give the name of a source" in err
     assert not (tmp_path / "lake").exists()
 
 
-def test_a_mass_deletion_ends_with_3_and_a_partial_run_says_that_it_is_one(tmp_path: Path) -> None:
+def test_a_mass_deletion_ends_with_3_and_a_partial_run_says_that_it_is_one(
+    tmp_path: Path, prefect: dict[str, str], command_line: CommandLine
+) -> None:
     write_notes(tmp_path / "notes")
     config = configured(tmp_path)
-    part = corpusgate("run", config, "--limit", "14")
+    part = corpusgate("run", config, "--limit", "14", environment=prefect)
     assert part.returncode == 0, part.stderr
     assert "(14 documents taken in, 0 as they were, 2 left out)" in " ".join(part.stdout.split())
     for path in sorted((tmp_path / "notes").iterdir())[:12]:
         path.unlink()
-    assert "the run would stop: 12 of the 14 live documents" in corpusgate("plan", config).stdout
-    stopped = corpusgate("run", config)
+    assert "the run would stop: 12 of the 14 live documents" in command_line(tmp_path)("plan", str(config))[1]
+    stopped = corpusgate("run", config, environment=prefect)
     assert stopped.returncode == 3
     assert "would delete 12 of the 14 live documents of source 'notes'" in stopped.stderr
     assert "--allow-mass-delete" in stopped.stderr
-    meant = corpusgate("run", config, "--allow-mass-delete")
+    meant = corpusgate("run", config, "--allow-mass-delete", environment=prefect)
     assert meant.returncode == 0, meant.stdout + meant.stderr

@@ -19,7 +19,7 @@ from tests.flows.notes import damage, write_corpus
 from tests.flows.prefect_api import PrefectApi, answers
 from tests.tasks.notify.receiver import receiver
 
-pytestmark = pytest.mark.xdist_group("schedule")
+pytestmark = pytest.mark.xdist_group("runs")
 
 
 def test_a_deployed_check_runs_on_its_schedule_and_blocks_a_damaged_corpus(tmp_path: Path) -> None:

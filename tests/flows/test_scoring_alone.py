@@ -1,14 +1,21 @@
 """Stages alone from the command line: as part of a run, and of a finished run again."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.flows.corpus import corpusgate
+from tests.flows.notes import ONE_WORKER
 from tests.tasks.run.notes_by_hand import PEOPLE, labels, name, write_labels, write_notes
 
+pytestmark = pytest.mark.xdist_group("runs")
 
-def test_a_run_scores_alone_where_it_is_told_to(tmp_path: Path) -> None:
+
+def test_a_run_scores_alone_where_it_is_told_to(
+    tmp_path: Path, prefect: dict[str, str], command_line: Callable[[Path], Callable[..., tuple[int, str, str]]]
+) -> None:
     write_notes(tmp_path)
     write_labels(tmp_path, "1", {name(person): labels(person) for person in PEOPLE})
     path = tmp_path / "corpusgate.yaml"
@@ -16,23 +23,24 @@ def test_a_run_scores_alone_where_it_is_told_to(tmp_path: Path) -> None:
         "lake": "lake",
         "sources": [{"name": "notes", "type": "files", "root": "in"}],
         "gold": ["gold"],
-        "stages": {"pii": {"thresholds": {"PERSON": 1.0}}},
+        "stages": ONE_WORKER | {"pii": {"thresholds": {"PERSON": 1.0}}},
         "run": {"score_alone": True},
     }
     path.write_text(yaml.safe_dump(configuration))
-    run = corpusgate("run", path)
+    run = corpusgate("run", path, environment=prefect)
     assert run.returncode in (0, 1), run.stderr
-    asked = corpusgate("sql", "alone", "-p", "metric=pii_recall", "--format", "csv", "--config", path)
-    rows = [line.split(",") for line in asked.stdout.splitlines()]
+    call = command_line(tmp_path)
+    _, asked, _ = call("sql", "alone", "-p", "metric=pii_recall", "--format", "csv", "--config", str(path))
+    rows = [line.split(",") for line in asked.splitlines()]
     both = rows[0].index("in_cascade"), rows[0].index("alone")
     # The address is found, the person is not: its own fault, so that it is the same both ways.
     assert [[row[i] for i in both] for row in rows[1:]] == [["0.5", "0.5"]] * 6
 
-    again = corpusgate("evaluate", "last", "--alone", "--config", path)
-    assert again.returncode == 0, again.stderr
-    said = [line.split() for line in again.stdout.splitlines()]
+    code, out, err = call("evaluate", "last", "--alone", "--config", str(path))
+    assert code == 0, err
+    said = [line.split() for line in out.splitlines()]
     assert ["pii", "pii_recall", "all", "6", "0.5", "0.5", "±0", "own"] in said
 
-    refused = corpusgate("evaluate", "last", "--alone", "--stage", "pii", "--config", path)
-    assert refused.returncode == 2
-    assert "--stage does not go with --alone" in refused.stderr
+    code, _, err = call("evaluate", "last", "--alone", "--stage", "pii", "--config", str(path))
+    assert code == 2
+    assert "--stage does not go with --alone" in err

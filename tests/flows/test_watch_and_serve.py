@@ -19,7 +19,7 @@ from tasks.lake.runs import Runs
 from tests.flows.corpus import ROOT, corpusgate
 from tests.flows.notes import damage, write_corpus
 
-pytestmark = pytest.mark.xdist_group("schedule")
+pytestmark = pytest.mark.xdist_group("runs")
 PATIENCE = 300.0
 PACE = ("--every", "0.2s", "--quiet-for", "0.5s")
 
@@ -53,10 +53,11 @@ class Staying:
 
 
 @contextmanager
-def staying(tmp_path: Path, *arguments: str) -> Iterator[Staying]:
-    """The command line while the block runs."""
+def staying(tmp_path: Path, *arguments: str, server: dict[str, str] | None = None) -> Iterator[Staying]:
+    """The command line while the block runs, with a server of its own unless one is given."""
     log = tmp_path / "said.txt"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environment |= server or {}
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "flows", *arguments], cwd=ROOT, env=environment, stdout=out, stderr=out
@@ -84,10 +85,12 @@ def test_a_change_that_is_taken_back_is_not_due() -> None:
     assert settling.is_due("b", taken="a", now=5)
 
 
-def test_what_changes_becomes_a_run_and_a_blocked_one_or_a_lost_folder_does_not_end_the_watch(tmp_path: Path) -> None:
+def test_what_changes_becomes_a_run_and_a_blocked_one_or_a_lost_folder_does_not_end_the_watch(
+    tmp_path: Path, prefect: dict[str, str]
+) -> None:
     config = write_corpus(tmp_path)
     live = tmp_path / "lake" / "index" / "live.json"
-    with staying(tmp_path, "watch", str(config), *PACE) as watch:
+    with staying(tmp_path, "watch", str(config), *PACE, server=prefect) as watch:
         watch.until(lambda: "the run passed; watching goes on" in watch.said)
         went_live = live.read_bytes()
         (tmp_path / "documents").rename(tmp_path / "away")
@@ -147,8 +150,17 @@ def test_a_schedule_runs_the_check_and_ends_with_all_it_began(tmp_path: Path) ->
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_wrong_times_are_refused(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_times_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    prefect: dict[str, str],
+    command_line: Callable[[Path], Callable[..., tuple[int, str, str]]],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    for name, value in prefect.items():
+        monkeypatch.setenv(name, value)
     command, *options = arguments
-    done = corpusgate(command, write_corpus(tmp_path), *options)
-    assert done.returncode == 2, done.stderr
-    assert said in " ".join(done.stderr.replace("│", " ").split())
+    code, _, err = command_line(tmp_path)(command, str(write_corpus(tmp_path)), *options)
+    assert code == 2, err
+    assert said in " ".join(err.replace("│", " ").split())

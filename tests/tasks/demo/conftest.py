@@ -1,25 +1,28 @@
-"""The engine run once over the healthy demo, without Prefect."""
+"""The run of the healthy demo, from its lake."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tasks.demo.build import build
+from flows.reopen import reopen
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.figures import run_figures
 from tasks.lake.views import connect_run
-from tests.engine import EngineRun, run_engine
+from tasks.run.session import Session
 
 
 @pytest.fixture(scope="session")
-def healthy_run(tmp_path_factory: pytest.TempPathFactory) -> EngineRun:
-    """A first run of the healthy demo."""
-    return run_engine(build(tmp_path_factory.mktemp("engine") / "demo").configuration)
+def healthy_run(healthy_demo: Path) -> Iterator[Session]:
+    """The first run of the healthy demo."""
+    with reopen(healthy_demo / "corpusgate.yaml", "last") as session:
+        yield session
 
 
 @pytest.fixture(scope="session")
-def healthy_figures(healthy_run: EngineRun) -> list[dict[str, Any]]:
+def healthy_figures(healthy_run: Session) -> list[dict[str, Any]]:
     """`FIGURES` rows of the healthy demo."""
-    context = healthy_run.session.context
+    context = healthy_run.context
     figures: list[dict[str, Any]] = run_figures(connect_run(context.lake, context.run_id), load_catalogue()).to_pylist()
     return figures

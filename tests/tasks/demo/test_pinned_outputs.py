@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine import EngineRun
+from tasks.run.session import Session
 from tests.pin_outputs import COMMAND, PINNED, changes, outputs
 
 pytestmark = pytest.mark.xdist_group("demo")
@@ -18,8 +18,8 @@ def pinned() -> dict[str, Any]:
     return found
 
 
-def test_a_stage_whose_output_changed_has_another_version(healthy_run: EngineRun, pinned: dict[str, Any]) -> None:
-    found = changes(pinned, outputs(healthy_run.session))
+def test_a_stage_whose_output_changed_has_another_version(healthy_run: Session, pinned: dict[str, Any]) -> None:
+    found = changes(pinned, outputs(healthy_run))
     assert not found, "\n".join(map(str, found)) + f"\nOnce the version is raised, pin anew: {COMMAND}"
 
 

@@ -123,7 +123,7 @@ def test_every_source_reaches_the_index_and_an_unchanged_one_costs_nothing(tmp_p
     manifest = first.session.runs.manifest(first.session.context.run_id)
     assert manifest["skipped"] == {"crawl": {"status 404": 1}}
 
-    second = run_engine(configuration)
+    second = run_engine(configuration, measured=False)
     assert "nothing to promote" in second.promotion
     computed = {uri for uri, stages in second.locations.items() if any(row["computed"] for row in stages.values())}
     assert computed.isdisjoint(taken)

@@ -1,3 +1,5 @@
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +19,14 @@ from tasks.metrics.statistics import (
     sign_flip_test,
     wilson,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen_heap() -> None:
+    """`multipletests` collects garbage at each call, which takes a second in a process that has loaded much."""
+    gc.collect()
+    gc.freeze()
+
 
 VALUES = np.random.default_rng(7).gamma(2.0, size=80)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,32 @@ from tests.engine import EngineRun, run_engine
 TEXT = "The sluice opens at three metres."
 
 
-@pytest.fixture
-def configuration(tmp_path: Path) -> Configuration:
-    """One note, and a gold set beside it."""
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "note.txt").write_text(TEXT, encoding="utf-8")
+def configured(folder: Path) -> Configuration:
     data = {"lake": "lake", "sources": [{"name": "notes", "type": "files", "root": "in"}], "gold": ["gold"]}
-    label(tmp_path, "1", TEXT)
-    return parse_configuration(data, tmp_path / "corpusgate.yaml")
+    return parse_configuration(data, folder / "corpusgate.yaml")
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> EngineRun:
+    """A run over one note, with a gold set beside it."""
+    folder = tmp_path_factory.mktemp("untouched")
+    (folder / "in").mkdir()
+    (folder / "in" / "note.txt").write_text(TEXT, encoding="utf-8")
+    label(folder, "1", TEXT)
+    return run_engine(configured(folder))
+
+
+@pytest.fixture
+def configuration(untouched: EngineRun, tmp_path: Path) -> Configuration:
+    """The note, the gold set and the lake of that run, in a folder of their own."""
+    shutil.copytree(untouched.session.context.lake.root.parent, tmp_path, dirs_exist_ok=True)
+    return configured(tmp_path)
+
+
+@pytest.fixture
+def first(untouched: EngineRun, configuration: Configuration) -> EngineRun:
+    """That run there."""
+    return untouched.moved(configuration)
 
 
 def label(folder: Path, version: str, text: str, *, of: str = TEXT) -> None:
@@ -57,8 +76,9 @@ def measured_as(run: EngineRun) -> dict[str, str]:
     return dict(manifest.get("measured_as", {}))
 
 
-def test_other_labels_are_applied_to_live_as_well(configuration: Configuration, tmp_path: Path) -> None:
-    first = run_engine(configuration)
+def test_other_labels_are_applied_to_live_as_well(
+    configuration: Configuration, first: EngineRun, tmp_path: Path
+) -> None:
     before = stored(first)
     label(tmp_path, "2", TEXT.replace("three", "seven"))
     second = run_engine(configuration)
@@ -72,16 +92,14 @@ def test_other_labels_are_applied_to_live_as_well(configuration: Configuration, 
 
 
 def test_the_same_labels_and_scorers_need_nothing(configuration: Configuration) -> None:
-    run_engine(configuration)
     second = run_engine(configuration)
     assert measured_as(second) == {}
     assert [path.name for path in second.session.context.folder.iterdir() if path.name.startswith("2")] == []
 
 
 def test_a_baseline_that_cannot_be_scored_here_stays_as_it_was_measured(
-    configuration: Configuration, tmp_path: Path
+    configuration: Configuration, first: EngineRun, tmp_path: Path
 ) -> None:
-    first = run_engine(configuration)
     live = first.session.context.run_id
     first.session.runs.update(live, stage_settings={"parse": {"of_another_version": True}})
     label(tmp_path, "2", TEXT.replace("three", "seven"))
@@ -93,9 +111,8 @@ def test_a_baseline_that_cannot_be_scored_here_stays_as_it_was_measured(
 
 
 def test_a_document_that_changed_is_compared_by_the_labels_of_its_old_bytes(
-    configuration: Configuration, tmp_path: Path
+    configuration: Configuration, first: EngineRun, tmp_path: Path
 ) -> None:
-    first = run_engine(configuration)
     (tmp_path / "in" / "note.txt").write_text(TEXT.replace("sluice", "s1u1ce"), encoding="utf-8")
     label(tmp_path, "2", TEXT, of=TEXT.replace("sluice", "s1u1ce"))
     second = run_engine(configuration)

@@ -35,7 +35,7 @@ def test_a_run_id_sorts_after_all_others_whatever_the_clock_says(tmp_path: Path)
 def test_a_run_whose_clock_is_a_day_back_follows_the_last_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = configured(tmp_path)
     write_texts(tmp_path / "notes", 3)
-    first = run_engine(configuration)
+    first = run_engine(configuration, measured=False)
 
     class Yesterday(datetime):
         @classmethod
@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_stops_the_run_and_the_next_one_goes_on(
             run_engine(configuration)
     assert "space" in caught.value.remedy
     assert [path.name for path in (tmp_path / "lake").rglob("*.tmp")] == []
-    again = run_engine(configuration)
+    again = run_engine(configuration, measured=False)
     assert {again.outcome(path)[0] for path in again.locations} == {"ok"}
     assert len(again.live_rows) == 3
     twice = "SELECT stage, document_id FROM ledger WHERE kind = 'output' GROUP BY ALL HAVING count(*) > 1"

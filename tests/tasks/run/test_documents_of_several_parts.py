@@ -10,22 +10,28 @@ from tests.tasks.parse.messages import full_message
 from tests.tasks.parse.office_files import bare_docx, plan_xlsx, report_docx, slides_pptx
 
 
-@pytest.mark.parametrize("strategy", ["structure", "recursive", "fixed", "semantic"])
-def test_chunks_stay_within_a_part_and_are_led_back_to_it(tmp_path, strategy):
-    corpus = tmp_path / "corpus"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with one of each; the runs over it share what comes before the chunks."""
+    made = tmp_path_factory.mktemp("parts")
+    corpus, scratch = made / "corpus", made / "scratch"
     corpus.mkdir()
-    scratch = tmp_path / "scratch"
     scratch.mkdir()
     full_message(scratch).rename(corpus / "full.eml")
     plan_xlsx(corpus / "plan.xlsx")
     report_docx(corpus / "report.docx")
     slides_pptx(corpus / "slides.pptx")
+    return made
+
+
+@pytest.mark.parametrize("strategy", ["structure", "recursive", "fixed", "semantic"])
+def test_chunks_stay_within_a_part_and_are_led_back_to_it(folder, strategy):
     data = {
         "lake": "lake",
         "sources": [{"name": "files", "type": "files", "root": "corpus"}],
         "stages": {"chunk": {"strategy": strategy}},
     }
-    run = run_engine(parse_configuration(data, tmp_path / "corpusgate.yaml"))
+    run = run_engine(parse_configuration(data, folder / "corpusgate.yaml"))
     assert {path: run.outcome(path)[0] for path in run.locations} == dict.fromkeys(run.locations, "ok")
     assert len(run.locations) == 4
 

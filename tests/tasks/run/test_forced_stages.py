@@ -28,9 +28,9 @@ def forced(run: EngineRun) -> dict[str, Any]:
 def test_a_forced_stage_computes_all_and_later_ones_nothing_where_it_gives_the_same(tmp_path: Path) -> None:
     write_notes(tmp_path / "notes", 5)
     settings = configuration(tmp_path)
-    first = run_engine(settings)
+    first = run_engine(settings, measured=False)
     for stages in (("parse", "embed"), ("fetch",), ("dedup",)):
-        run = run_engine(settings, force(*stages))
+        run = run_engine(settings, force(*stages), measured=False)
         assert computed(run) == dict.fromkeys(stages, 5)
         assert {found["changed"] for found in forced(run).values()} == {0}
         assert run.promotion.startswith("nothing to promote")
@@ -38,7 +38,7 @@ def test_a_forced_stage_computes_all_and_later_ones_nothing_where_it_gives_the_s
     assert computed(rebuilt) == {"index": 5}
     assert rebuilt.promotion.startswith("promoted")
     assert rebuilt.live_rows == first.live_rows
-    assert computed(run_engine(settings)) == {}
+    assert computed(run_engine(settings, measured=False)) == {}
 
 
 def test_an_output_that_changed_without_its_version_is_told_and_followed(
@@ -46,7 +46,7 @@ def test_an_output_that_changed_without_its_version_is_told_and_followed(
 ) -> None:
     write_notes(tmp_path / "notes", 5)
     settings = configuration(tmp_path)
-    run_engine(settings)
+    run_engine(settings, measured=False)
     stage = registry.STAGES[StageName.NORMALIZE]
 
     def shouting(batch: Batch, *rest: Any) -> StageOutput:
@@ -60,7 +60,7 @@ def test_an_output_that_changed_without_its_version_is_told_and_followed(
     monkeypatch.setattr(
         "tasks.run.execute.STAGES", dict(registry.STAGES) | {StageName.NORMALIZE: replace(stage, run=shouting)}
     )
-    unseen = run_engine(settings)
+    unseen = run_engine(settings, measured=False)
     assert computed(unseen) == {}, "under the same version and settings nobody looks"
 
     seen = run_engine(settings, force("normalize"))
@@ -78,8 +78,8 @@ def test_an_output_that_changed_without_its_version_is_told_and_followed(
     assert ferry == "ferry.md"
 
     # The next run goes on from there, forced or not, and costs are found.
-    assert computed(run_engine(settings)) == {}
-    again = run_engine(settings, force("normalize"))
+    assert computed(run_engine(settings, measured=False)) == {}
+    again = run_engine(settings, force("normalize"), measured=False)
     assert computed(again) == {"normalize": 5}
     assert forced(again)["normalize"]["changed"] == 0
     assert len(live_names(again)) == 5

@@ -30,8 +30,8 @@ def second_run(tmp_path_factory: pytest.TempPathFactory) -> EngineRun:
         ("new.txt", "Keys hang in bay 31."),
     ):
         _write(folder / "in" / name, text)
-        run = run_engine(configuration)
-        assert run.promotion.startswith("promoted"), run.promotion
+        run = run_engine(configuration, measured=name == "new.txt")
+    assert run.promotion.startswith("promoted"), run.promotion
     return run
 
 

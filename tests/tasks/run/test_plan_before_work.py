@@ -42,7 +42,7 @@ def test_the_counts_of_a_plan_are_those_of_the_run_that_follows(tmp_path: Path) 
     (notes / "old.doc").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 600)
     rules = [{"class": "letter", "path": "[f]*"}, {"class": "harbour", "path": "*-crane.md"}]
     settings = configuration(tmp_path, classes=rules)
-    first = run_engine(settings)
+    first = run_engine(settings, measured=False)
     assert first.outcome("old.doc") == ("quarantined", StageName.PARSE)
 
     (notes / "ferry.md").write_text(note("ferry", "It is painted green now."), encoding="utf-8")
@@ -60,19 +60,19 @@ def test_the_counts_of_a_plan_are_those_of_the_run_that_follows(tmp_path: Path) 
     assert [(failed.uri, failed.error_class, failed.again) for failed in plan.failed] == [
         ("old.doc", "unsupported_type", False)
     ]
-    second = run_engine(settings)
+    second = run_engine(settings, measured=False)
     assert plan.documents == cohorts(second)
     assert amounts(plan) == computed(second)
 
     plan = planned(settings)
-    assert plan.documents == {"unchanged": 14} == cohorts(run_engine(settings))
+    assert plan.documents == {"unchanged": 14} == cohorts(run_engine(settings, measured=False))
     assert amounts(plan) == {}
     assert all(work.exact for work in plan.stages)
 
 
 def test_new_settings_are_told_exactly_as_far_as_keys_are_known(tmp_path: Path) -> None:
     write_notes(tmp_path / "notes", 8)
-    run_engine(configuration(tmp_path))
+    run_engine(configuration(tmp_path), measured=False)
     settings = configuration(tmp_path, stages={"chunk": {"max_tokens": 60, "min_tokens": 10}})
     plan = planned(settings)
     assert {work.stage: (work.certain, work.following) for work in plan.stages if work.certain or work.following} == {
@@ -82,7 +82,7 @@ def test_new_settings_are_told_exactly_as_far_as_keys_are_known(tmp_path: Path) 
         "index": (0, 8),
     }
     assert [work.stage for work in plan.stages if not work.exact] == ["metadata", "embed", "index"]
-    assert amounts(plan) == computed(run_engine(settings))
+    assert amounts(plan) == computed(run_engine(settings, measured=False))
 
 
 def test_a_failure_that_may_pass_is_tried_again(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_failure_that_may_pass_is_tried_again(tmp_path: Path) -> None:
     (notes / "gone.md").symlink_to(tmp_path / "outside.md")
     followed = configuration(tmp_path, source={"follow_symlinks": True})
     (tmp_path / "outside.md").write_text(note("outside"), encoding="utf-8")
-    run = run_engine(followed)
+    run = run_engine(followed, measured=False)
     assert run.outcome("gone.md")[0] == "quarantined"
     assert [(failed.uri, failed.again) for failed in planned(followed).failed] == [("gone.md", True)]
     assert planned(settings).failed == []
@@ -101,7 +101,7 @@ def test_a_failure_that_may_pass_is_tried_again(tmp_path: Path) -> None:
 def test_a_plan_names_what_would_stop_the_run(tmp_path: Path) -> None:
     write_notes(tmp_path / "notes", 16)
     settings = configuration(tmp_path)
-    run_engine(settings)
+    run_engine(settings, measured=False)
     shutil.rmtree(tmp_path / "notes")
     write_notes(tmp_path / "notes", 4)
     (stopping,) = planned(settings).stopped_by

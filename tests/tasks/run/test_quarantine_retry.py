@@ -64,10 +64,10 @@ def failures(session: Session, **selection: Any) -> list[Any]:
 
 def test_what_cannot_pass_is_tried_again_only_when_asked(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = configured(notes)
-    first = run_with(monkeypatch, failing(locked, BAD), configuration)
+    first = run_with(monkeypatch, failing(locked, BAD), configuration, measured=False)
     assert first.outcome(BAD) == ("quarantined", StageName.PARSE)
     # The stage would let it pass by now, but the next run does not ask it.
-    assert run_engine(configuration).outcome(BAD) == ("quarantined", StageName.PARSE)
+    assert run_engine(configuration, measured=False).outcome(BAD) == ("quarantined", StageName.PARSE)
     (held,) = failures(first.session)
     retried = run_engine(configuration, options=RunOptions(retry=(held.document_id,)))
     assert retried.outcome(BAD) == ("ok", StageName.INDEX)
@@ -79,13 +79,14 @@ def test_what_cannot_pass_is_tried_again_only_when_asked(notes: Path, monkeypatc
 
 def test_what_may_pass_is_tried_again_by_every_run(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = configured(notes)
-    assert run_with(monkeypatch, failing(timed_out, BAD), configuration).outcome(BAD)[0] == "quarantined"
-    assert run_engine(configuration).outcome(BAD) == ("ok", StageName.INDEX)
+    first = run_with(monkeypatch, failing(timed_out, BAD), configuration, measured=False)
+    assert first.outcome(BAD)[0] == "quarantined"
+    assert run_engine(configuration, measured=False).outcome(BAD) == ("ok", StageName.INDEX)
 
 
 def test_a_retry_needs_no_source(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = configured(notes)
-    first = run_with(monkeypatch, failing(locked, BAD), configuration)
+    first = run_with(monkeypatch, failing(locked, BAD), configuration, measured=False)
     shutil.rmtree(notes / "notes")
     retried = run_engine(
         configuration, options=RunOptions(retry=tuple(held.document_id for held in failures(first.session)))
@@ -99,29 +100,31 @@ def test_a_retry_needs_no_source(notes: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_what_never_came_stays_as_it_failed(notes: Path) -> None:
     configuration = configured(notes)
     (notes / "notes" / "empty.txt").write_text("", encoding="utf-8")
-    first = run_engine(configuration)
+    first = run_engine(configuration, measured=False)
     (before,) = failures(first.session)
     assert (before.stage, before.reason, before.has_bytes) == ("fetch", "empty", False)
-    retried = run_engine(configuration, options=RunOptions(retry=()))
+    retried = run_engine(configuration, options=RunOptions(retry=()), measured=False)
     assert failures(retried.session) == [before]
     assert len(Quarantine(first.session.context.lake.quarantine).read()) == 1
 
 
 def test_bytes_that_the_lake_lost_are_named(notes: Path) -> None:
     configuration = configured(notes)
-    first = run_engine(configuration)
+    first = run_engine(configuration, measured=False)
     shutil.rmtree(first.session.context.lake.raw)
     retried = run_engine(configuration, options=RunOptions(retry=()))
     assert {held.reason for held in failures(retried.session)} == {"raw_missing"}
     assert not retried.promotion.startswith("promoted")
-    assert {run_engine(configuration).outcome(path)[0] for path in first.locations} == {"ok"}
+    last = run_engine(configuration, measured=False)
+    assert {last.outcome(path)[0] for path in first.locations} == {"ok"}
 
 
 def test_a_failed_retry_is_another_attempt(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = configured(notes)
-    first = run_with(monkeypatch, failing(locked, BAD), configuration)
+    first = run_with(monkeypatch, failing(locked, BAD), configuration, measured=False)
     (held,) = failures(first.session)
-    again = run_with(monkeypatch, failing(locked, BAD), configuration, options=RunOptions(retry=(held.document_id,)))
+    retry = RunOptions(retry=(held.document_id,))
+    again = run_with(monkeypatch, failing(locked, BAD), configuration, options=retry, measured=False)
     (now,) = failures(again.session)
     assert (held.attempts, now.attempts) == (1, 2)
     assert now.since == held.since
@@ -132,7 +135,7 @@ def test_a_failed_retry_is_another_attempt(notes: Path, monkeypatch: pytest.Monk
 
 def test_groups_count_what_is_alike(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = configured(notes, classes=[{"class": "second", "path": BAD}])
-    run = run_with(monkeypatch, failing(locked, BAD, "note-000.txt", "note-002.txt"), configuration)
+    run = run_with(monkeypatch, failing(locked, BAD, "note-000.txt", "note-002.txt"), configuration, measured=False)
     groups = [(g.stage, g.reason, g.doc_class, g.source, g.documents) for g in grouped(failures(run.session))]
     assert groups == [("parse", "encrypted", "unclassified", "notes", 2), ("parse", "encrypted", "second", "notes", 1)]
     assert [held.path for held in failures(run.session, doc_class="second")] == [BAD]
@@ -149,7 +152,7 @@ def test_a_defect_says_where_it_came_up_and_no_word_of_the_document(
             raise ValueError("jane.roe@example.org")
         return stage.run(batch, settings, resources)
 
-    broken = run_with(monkeypatch, replace(stage, run=run), configured(notes))
+    broken = run_with(monkeypatch, replace(stage, run=run), configured(notes), measured=False)
     assert [path for path in broken.locations if broken.outcome(path)[0] == "quarantined"] == [BAD]
     shown = show_document(broken.session.context.lake, broken.session.context.run_id, BAD, load_catalogue())
     (attempt,) = shown.attempts

@@ -140,8 +140,9 @@ def write_more(folder: Path, by_file: dict[str, dict[str, Any]]) -> None:
     write_gold_set(folder / "gold", "notes", "3", kinds)
 
 
-def test_what_follows_from_the_same_is_not_scored_again(tmp_path: Path) -> None:
-    first = run_engine(configured(notes(tmp_path)))
+def test_what_follows_from_the_same_is_not_scored_again(healthy: EngineRun, tmp_path: Path) -> None:
+    shutil.copytree(healthy.session.context.lake.root.parent, tmp_path, dirs_exist_ok=True)
+    first = healthy.moved(configured(tmp_path))
     alone(first)
     # A mark that only rows which were taken over can bear.
     for path in first.session.context.lake.alone(first.session.context.run_id, StageName.PII).glob("*"):

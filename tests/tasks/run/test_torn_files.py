@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -28,10 +29,18 @@ def computed(run: EngineRun) -> set[tuple[str, str]]:
     return set(zip(locations.column("stage").to_pylist(), locations.column("document_id").to_pylist(), strict=True))
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> EngineRun:
+    folder = tmp_path_factory.mktemp("untouched")
+    write_texts(folder / "notes", 3)
+    return run_engine(configured(folder))
+
+
 @pytest.fixture
-def first(tmp_path: Path) -> EngineRun:
-    write_texts(tmp_path / "notes", 3)
-    return run_engine(configured(tmp_path))
+def first(untouched: EngineRun, tmp_path: Path) -> EngineRun:
+    """The run in a lake of its own."""
+    shutil.copytree(untouched.session.context.lake.root.parent, tmp_path, dirs_exist_ok=True)
+    return untouched.moved(configured(tmp_path))
 
 
 def mended_and_run(first: EngineRun) -> tuple[list[str], EngineRun]:
@@ -67,7 +76,7 @@ def test_a_torn_packed_file_is_named_and_what_it_held_is_made_anew(
     notes = Path(str(configuration.sources[0].root))  # type: ignore[union-attr]
     (notes / "note-001.txt").write_text(text(40), encoding="utf-8")
     monkeypatch.setattr(upkeep, "_MOST_FILES", 1)
-    second = run_engine(configuration)
+    second = run_engine(configuration, measured=False)
     upkeep.look_after(second.session.context)
     assert not [path for path in lake.stage("parse").glob("*.parquet") if not path.name.startswith("packed-")]
     (packed,) = lake.stage("parse").glob("packed-*.parquet")
