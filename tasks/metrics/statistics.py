@@ -217,12 +217,14 @@ def _resampled_sums(columns: Sequence[Floats], seed: int, resamples: int) -> lis
     """For each column its sum in each resample; all columns are drawn at the same documents."""
     number = len(columns[0])
     random = np.random.Generator(np.random.SFC64(seed))
-    sums = [np.empty(resamples) for _ in columns]
+    # A column of ones (the weights of a mean) has the same sum in every resample.
+    sums = [np.full(resamples, float(number)) if (column == 1).all() else np.empty(resamples) for column in columns]
+    varied = [(column, total) for column, total in zip(columns, sums, strict=True) if not (column == 1).all()]
     step = max(1, _BLOCK // number)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         drawn = random.integers(0, number, (size, number), dtype=np.uint32)
-        for column, total in zip(columns, sums, strict=True):
+        for column, total in varied:
             total[start : start + size] = column.take(drawn).sum(axis=1)
     return sums
 

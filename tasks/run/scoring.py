@@ -75,16 +75,10 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     if not locations.num_rows:
         return {}
     (stage,) = pc.unique(locations.column("stage")).to_pylist()
-    rows = context.ledger.select(
-        """SELECT l.document_id, l.seconds, l.peak_rss_bytes
-           FROM ledger l JOIN wanted w USING (document_id, stage_key)
-           WHERE l.kind = 'output' AND l.stage = ?
-             AND (l.file = w.file OR (l.file IS NULL AND w.file IS NULL AND l.run_id <= ?))
-           QUALIFY row_number() OVER (PARTITION BY l.document_id ORDER BY l.recorded_at DESC) = 1""",
-        [stage, context.run_id],
-        wanted=locations.select(["document_id", "stage_key", "file"]),
-    )
-    return {row["document_id"]: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for row in rows.to_pylist()}
+    rows = context.ledger.costs(
+        stage, locations.select(["document_id", "stage_key", "file"]), up_to=context.run_id
+    ).to_pydict()
+    return {document_id: Cost(seconds or 0.0, peak) for document_id, seconds, peak in zip(*rows.values(), strict=True)}
 
 
 def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:

@@ -146,7 +146,8 @@ def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_i
     Raises:
         KeyError: the stage made no row of a document.
     """
-    files = {row["document_id"]: row["file"] for row in batch.read_locations(stage).to_pylist() if row["file"]}
+    here = batch.read_locations(stage)
+    files = {i: file for i, file in zip(ids_of(here), here.column("file").to_pylist(), strict=True) if file}
     places = {document_id: files[document_id] for document_id in document_ids}
     return read_places(context, places, STAGES[stage].writes)
 

@@ -13,9 +13,9 @@ from tasks.metrics.rows import MetricRows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.registry import STAGES
 from tasks.run.stored import load_rows, read_places
-from tasks.stage import IndexView, ids_of
+from tasks.stage import IndexView, ids_of, narrowed
 from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
-from tasks.survival.handed_on import READS
+from tasks.survival.handed_on import COLUMNS, READS
 
 _GROUP = 64
 """Documents whose rows are in memory at once."""
@@ -36,7 +36,10 @@ def survival_of_documents(
         arrived = batch.survivors(name)
         wanted = asked(labels, (i for i in document_ids if i in arrived))
         for group in _groups(wanted):
-            tables = {stage: load_rows(context, stage, batch, group).to_pylist() for stage in READS[name]}
+            tables = {
+                stage: narrowed(load_rows(context, stage, batch, group), COLUMNS[stage]).to_pylist()
+                for stage in READS[name]
+            }
             for i, document_id in enumerate(group):
                 own = {stage: table[i] for stage, table in tables.items()}
                 add_survival(rows, name, Carried(document_id, own), labels)
@@ -119,7 +122,7 @@ def _read(
     context: RunContext, stage: StageName, places: _Places, document_ids: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     files = {i: places[i, stage]["file"] for i in document_ids}
-    rows = read_places(context, files, STAGES[stage].writes).to_pylist()
+    rows = narrowed(read_places(context, files, STAGES[stage].writes), COLUMNS[stage]).to_pylist()
     return {row["document_id"]: row for row in rows}
 
 
