@@ -19,9 +19,10 @@ from tasks.metrics.rows import concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
-from tasks.run.stored import load_rows
+from tasks.run.stored import StageTables, load_rows
 from tasks.run.survival import survival_of_documents
 from tasks.stage import Batch, Cost, Evidence, ids_of, select
+from tasks.survival.handed_on import READS
 
 _FLUSH_ROWS = 10_000
 
@@ -126,13 +127,12 @@ def _score_batch(
     documents = batch.read_documents()
     documents = documents.filter(pa.array([i in pending for i in ids_of(documents)], pa.bool_()))
     ids = ids_of(documents)
-    tables = {read: load_rows(context, read, batch, ids) for read in stage.reads}
-    output = load_rows(context, name, batch, ids)
+    tables = StageTables(context, batch, (*stage.reads, name, *READS.get(name, ())), ids)
     here = batch.read_locations(name)
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
     spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
-    evidence = Evidence(Batch(documents, tables), output, labels, spent, context.resources.raw, settings)
-    survival = survival_of_documents(context, name, batch, ids, labels)
+    evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, context.resources.raw, settings)
+    survival = survival_of_documents(name, batch, tables, ids, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
     digests = {i: label_digest(labels, i, labels_read(name)) for i in ids}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
