@@ -198,9 +198,13 @@ def _flow(context: RunContext, url: str | None) -> tuple[Verdict, str]:
 
 
 def _keep_logs_off_the_console() -> None:
-    """Prefect's log lines go to its own pages; the terminal shows progress. PREFECT_LOGGING_LEVEL brings them back."""
+    """Prefect's log lines go to its own pages; the terminal shows progress. PREFECT_LOGGING_LEVEL brings them back.
+
+    Of a task run that ended well there is no line: its state says so.
+    """
     if "PREFECT_LOGGING_LEVEL" in os.environ:
         return
+    logging.getLogger("prefect.task_runs").setLevel(logging.WARNING)
     from prefect.logging.handlers import PrefectConsoleHandler
 
     for logger in (logging.getLogger(), logging.getLogger("prefect")):

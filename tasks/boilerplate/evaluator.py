@@ -14,13 +14,14 @@ from tasks.metrics.shingles import shingle_counts
 from tasks.stage import Evidence
 
 CONTENT_METRICS = ("content_precision", "content_recall", "content_f1", "must_keep_recall", "must_drop_rate")
+_READ = {StageName.PARSE: ("elements.element_id", "elements.text")}
 _STRUCTURE = frozenset({ElementKind.HEADING, ElementKind.LIST_ITEM, ElementKind.TABLE, ElementKind.CODE})
 
 
 def evaluate(evidence: Evidence, settings: BoilerplateSettings) -> pa.Table:
     """The rows of each document."""
     rows = MetricRows(StageName.BOILERPLATE)
-    for (document, tables), output in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
+    for (document, tables), output in zip(evidence.batch.rows(_READ), evidence.output.to_pylist(), strict=True):
         document_id = document["document_id"]
         parsed = [element["text"] for element in tables[StageName.PARSE]["elements"]]
         kept = kept_texts(tables[StageName.PARSE]["elements"], output)

@@ -29,6 +29,18 @@ from tasks.stage import Evidence
 _EVIDENCE = ("evidence_recall", "evidence_precision", "evidence_iou", "evidence_ceiling")
 _ATTRIBUTION = "attribution_completeness"
 _UNCHECKED = "attribution_unchecked"
+_READ = {
+    StageName.FETCH: ("media_type",),
+    StageName.PARSE: (
+        "parser",
+        "pages",
+        "encoding",
+        "parts",
+        *(f"elements.{name}" for name in ("element_id", "kind", "text", "section_path", "part", "source")),
+    ),
+    StageName.NORMALIZE: ("text", "elements"),
+    StageName.PII: ("text", "spans"),
+}
 _CHECK = "tasks.documents.attribution:check_file"
 
 
@@ -40,7 +52,7 @@ def evaluate(evidence: Evidence, settings: ChunkSettings) -> pa.Table:
     places: dict[str, list[Place]] = {}
     parsing = evidence.settings.get(StageName.PARSE)
     containers = (parsing.containers if parsing is not None else DEFAULT_LIMITS).model_dump()
-    for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
+    for (document, tables), made in zip(evidence.batch.rows(_READ), evidence.output.to_pylist(), strict=True):
         document_id = document["document_id"]
         chunks[document_id] = len(made["chunks"])
         headings = _Headings(tables[StageName.PARSE], tables[StageName.NORMALIZE], tables[StageName.PII])

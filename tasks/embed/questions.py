@@ -241,7 +241,9 @@ def _nearest(
             vectors = pc.struct_field(embeddings, "vector")
             matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(ids), -1)
             scores = questions[mine] @ matrix.T
-            for question, row in zip(mine.tolist(), scores, strict=True):
+            for question, row, nearest in zip(mine.tolist(), scores, scores.max(axis=1).tolist(), strict=True):
+                if len(best[question]) == depth[question] and -nearest > best[question][-1][0]:
+                    continue  # none of these is among the first
                 near = np.argsort(-row, kind="stable")[: depth[question]]
                 merged = [*best[question], *((-float(row[i]), ids[i]) for i in near)]
                 best[question] = sorted(merged)[: depth[question]]

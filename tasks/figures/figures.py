@@ -69,13 +69,14 @@ def run_figures(
     otherwise, a binomial bound where all documents agree; a ratio of the run itself counts its denominator as trials.
     """
     rows: list[dict[str, Any]] = []
+    intervals = _Intervals()
     for stage in details(connection, catalogue, stages):
         sampled = {metric.id for metric in catalogue.of_stage(stage) if metric.basis == "sample"}
         spreads = dict(_spreads(connection, sampled))
         for group in connection.sql(_GROUPS).to_arrow_table().to_pylist():
             metric = catalogue.get(group["stage"], group["metric"])
             for aggregation in metric.aggregation:
-                rows.append(_figure(group, metric, aggregation, spreads.get(_place(group))))
+                rows.append(_figure(group, metric, aggregation, spreads.get(_place(group)), intervals))
     return pa.Table.from_pylist(rows, schema=FIGURES)
 
 
@@ -97,6 +98,21 @@ def interval_of(metric: Metric, value: float, amounts: Floats, weights: Floats) 
     return interval
 
 
+class _Intervals:
+    """Intervals that were worked out: documents that are all of one cohort give the figure of all documents again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str, float, bytes], Interval | None] = {}
+
+    def of(self, metric: Metric, value: float, amounts: Floats, weights: Floats) -> Interval | None:
+        """`interval_of`."""
+        digest = hashlib.blake2b(amounts.tobytes() + weights.tobytes(), digest_size=16).digest()
+        key = (metric.stage, metric.id, value, digest)
+        if key not in self._known:
+            self._known[key] = interval_of(metric, value, amounts, weights)
+        return self._known[key]
+
+
 def _linear_interval(metric: Metric, value: float, amounts: Floats, weights: Floats) -> Interval:
     """The delta method's interval of a ratio of sums (Cochran, Sampling Techniques, 1977, 6.13), within the range."""
     error = float(np.sqrt(np.sum((amounts - value * weights) ** 2)) / weights.sum())
@@ -113,12 +129,16 @@ def seed_of(metric: Metric) -> int:
 
 
 def _figure(
-    group: dict[str, Any], metric: Metric, aggregation: str, spread: tuple[Floats, Floats] | None
+    group: dict[str, Any],
+    metric: Metric,
+    aggregation: str,
+    spread: tuple[Floats, Floats] | None,
+    intervals: "_Intervals",
 ) -> dict[str, Any]:
     value = _value(group, aggregation)
     interval, items = None, group["items"]
     if spread is not None and value is not None and aggregation in ("micro", "macro"):
-        interval = interval_of(metric, value, *spread)
+        interval = intervals.of(metric, value, *spread)
     if metric.per == "run" and aggregation == "micro" and value is not None:
         items = int(group["weight"])
         if metric.basis == "sample" and metric.range == (0, 1):

@@ -24,6 +24,7 @@ _LARGE = 2 * 2**20
 _ROWS_AT_ONCE = 10_000
 _COMPRESS_AFTER = 20_000
 """Rows that lie uncompressed at most; compressed they take about an eighth."""
+_COST = ("document_id", "seconds", "peak_rss_bytes")
 _WANTED = pa.schema([("document_id", pa.string()), ("stage_key", pa.string())])
 
 _KEPT = """
@@ -95,6 +96,19 @@ class Ledger:
             FROM {table} JOIN wanted USING (document_id, stage_key) ORDER BY recorded_at
         """  # noqa: S608
         return {row["document_id"]: row for row in self.select(query, wanted=wanted).to_pylist()}
+
+    def costs(self, stage: str, wanted: pa.Table, *, up_to: str) -> pa.Table:
+        """Seconds and peak memory of what made these rows (`document_id`, `stage_key`, `file`) of a stage: those of the
+        same file, and where there is none, of the last try up to the run `up_to`; a row per document that is known."""
+        table = self._tables.get(("output", stage))
+        if table is None:
+            return LEDGER.empty_table().select(_COST)
+        query = f"""
+            SELECT {", ".join(f"l.{name}" for name in _COST)}
+            FROM {table} l JOIN wanted w USING (document_id, stage_key)
+            WHERE l.file = w.file OR (l.file IS NULL AND w.file IS NULL AND l.run_id <= ?)
+            QUALIFY row_number() OVER (PARTITION BY l.document_id ORDER BY l.recorded_at DESC) = 1"""  # noqa: S608
+        return self.select(query, [up_to], wanted=wanted)
 
     def select(self, query: str, parameters: list[Any] | None = None, **tables: pa.Table) -> pa.Table:
         """Any read-only query over the table `ledger` and the given Arrow tables."""

@@ -15,13 +15,14 @@ from tasks.metadata.settings import MetadataSettings
 from tasks.metrics.rows import MetricRows
 from tasks.stage import Evidence
 
+_READ = {StageName.NORMALIZE: ("text",), StageName.PII: ("spans",)}
 _GOLD = ("title_exact", "title_similarity", "author_precision", "author_recall", "author_f1", "date_accuracy")
 
 
 def evaluate(evidence: Evidence, settings: MetadataSettings) -> pa.Table:
     """Metric rows of every document of the batch."""
     rows = MetricRows(StageName.METADATA)
-    for (document, tables), made in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
+    for (document, tables), made in zip(evidence.batch.rows(_READ), evidence.output.to_pylist(), strict=True):
         document_id = made["document_id"]
         rows.ratio("title_present", document_id, int(bool(made["title"])), 1)
         rows.ratio("date_present", document_id, int(made["published"] is not None), 1)

@@ -116,6 +116,9 @@ def bootstrap_ratio(
     top, bottom = _same_length(numerators, denominators)
     if not bottom.sum():
         return None
+    if not top.any() or (top == bottom).all():
+        # The ratio is the same in every resample that has one.
+        return Interval(float(top.any()), float(top.any()))
     return _percentiles(_ratios(*_resampled_sums((top, bottom), seed, resamples)), confidence)
 
 
@@ -217,13 +220,16 @@ def _resampled_sums(columns: Sequence[Floats], seed: int, resamples: int) -> lis
     """For each column its sum in each resample; all columns are drawn at the same documents."""
     number = len(columns[0])
     random = np.random.Generator(np.random.SFC64(seed))
-    sums = [np.empty(resamples) for _ in columns]
+    # A column of ones (the weights of a mean) has the same sum in every resample.
+    sums = [np.full(resamples, float(number)) if (column == 1).all() else np.empty(resamples) for column in columns]
+    varied = [(column, total) for column, total in zip(columns, sums, strict=True) if not (column == 1).all()]
     step = max(1, _BLOCK // number)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         drawn = random.integers(0, number, (size, number), dtype=np.uint32)
-        for column, total in zip(columns, sums, strict=True):
-            total[start : start + size] = column.take(drawn).sum(axis=1)
+        for column, total in varied:
+            # Four times as quick as `column.take`.
+            total[start : start + size] = column[drawn].sum(axis=1)
     return sums
 
 

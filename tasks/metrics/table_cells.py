@@ -1,6 +1,7 @@
 """A table's HTML as cells on a grid, spans honoured."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _LARGEST_SPAN = 1000
@@ -18,8 +19,12 @@ class Cell:
     text: str
 
 
+@lru_cache(maxsize=8)
 def table_element(html: str) -> Any:
-    """The first `<table>` of an HTML text as an lxml element; null where there is none."""
+    """The first `<table>` of an HTML text as an lxml element, to be read only; null where there is none.
+
+    Every measure of a table asks for the same two.
+    """
     from lxml import html as lxml_html
 
     if not html.strip():
@@ -38,8 +43,9 @@ def span(element: Any, name: str) -> int:
     return min(number, _LARGEST_SPAN) if number > 0 else 1
 
 
-def table_cells(html: str) -> list[Cell]:
-    """The cells of the first table, placed as a browser places them; an empty list where there is no table.
+@lru_cache(maxsize=32)
+def table_cells(html: str) -> tuple[Cell, ...]:
+    """The cells of the first table, placed as a browser places them; none where there is no table.
 
     A nested table's rows are part of the text of the cell that holds it.
 
@@ -51,7 +57,7 @@ def table_cells(html: str) -> list[Cell]:
     """
     table = table_element(html)
     if table is None:
-        return []
+        return ()
     cells: list[Cell] = []
     taken: set[tuple[int, int]] = set()
     lines = table.xpath("tr | thead/tr | tbody/tr | tfoot/tr")
@@ -64,4 +70,4 @@ def table_cells(html: str) -> list[Cell]:
             cells.append(Cell(row, column, rows, columns, " ".join(element.text_content().split())))
             taken.update((row + i, column + j) for i in range(rows) for j in range(columns))
             column += columns
-    return cells
+    return tuple(cells)

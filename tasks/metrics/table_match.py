@@ -167,7 +167,10 @@ def adjacency(truth_html: str, predicted_html: str) -> Adjacency:
     [(1, 0, 'shifted'), (1, 1, 'shifted')]
     """
     labelled, predicted = table_cells(truth_html), table_cells(predicted_html)
-    truth, answer = _relations(labelled), _relations(predicted)
+    truth = _relations(labelled)
+    if labelled == predicted:
+        return Adjacency(DetectionCounts(len(truth), len(truth), len(truth)), ())
+    answer = _relations(predicted)
     expected, found = (Counter(relation for relation, _, _ in relations) for relations in (truth, answer))
     counts = DetectionCounts((expected & found).total(), found.total(), expected.total())
     lacking = {cell for relation, one, other in truth if relation in expected - found for cell in (one, other)}

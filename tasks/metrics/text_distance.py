@@ -115,6 +115,8 @@ def align(reference: str | Sequence[str], hypothesis: str | Sequence[str], most:
     >>> align("the cat sat down".split(), "a cat sat".split(), most=1).largest
     (Edit(start=0, end=1, found_start=0, found_end=1),)
     """
+    if reference == hypothesis:
+        return Alignment(EditCounts(0, 0, 0, len(reference)), ())
     if isinstance(reference, str) and isinstance(hypothesis, str):
         return _align(reference, hypothesis, 512, 32, most)
     # Words become single characters, for which rapidfuzz has its fastest code.

@@ -15,6 +15,10 @@ from tasks.normalize.settings import NormalizeSettings
 from tasks.normalize.text import clean
 from tasks.stage import Evidence
 
+_READ = {
+    StageName.PARSE: ("elements.element_id", "elements.kind", "elements.text"),
+    StageName.BOILERPLATE: ("keep", "cuts"),
+}
 _NOTHING_BROKEN = WordForms.of(())
 
 
@@ -22,7 +26,7 @@ def evaluate(evidence: Evidence, settings: NormalizeSettings) -> pa.Table:
     """The rows of each document; figures of the parsed text are over the elements that were kept."""
     rows = MetricRows(StageName.NORMALIZE)
     outputs = evidence.output.to_pylist()
-    for (document, tables), output in zip(evidence.batch.rows(), outputs, strict=True):
+    for (document, tables), output in zip(evidence.batch.rows(_READ), outputs, strict=True):
         document_id = document["document_id"]
         elements = tables[StageName.PARSE]["elements"]
         judged = tables[StageName.BOILERPLATE]

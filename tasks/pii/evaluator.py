@@ -12,8 +12,9 @@ from tasks.metrics.rows import MetricRows
 from tasks.metrics.spans import Span, SpanCounts, SpanMatch, span_counts, span_counts_by_type, span_faults
 from tasks.pii.labels import labelled_values
 from tasks.pii.settings import PiiSettings
-from tasks.stage import CorpusEvidence, Evidence
+from tasks.stage import CorpusEvidence, Evidence, narrowed
 
+_READ = {StageName.NORMALIZE: ("text",), StageName.LANGUAGE: ("language",)}
 _MOST_FAULTS = 50
 """Spans at fault that are told by their place, of one document."""
 
@@ -35,7 +36,8 @@ def evaluate(evidence: Evidence, settings: PiiSettings) -> pa.Table:
     """Rows of a batch: spans against labels, look-alikes, text lost to redaction, language coverage."""
     rows = MetricRows(StageName.PII)
     labels = evidence.labels
-    for (document, stages), output in zip(evidence.batch.rows(), evidence.output.to_pylist(), strict=True):
+    outputs = narrowed(evidence.output, ("spans", "coverage")).to_pylist()
+    for (document, stages), output in zip(evidence.batch.rows(_READ), outputs, strict=True):
         document_id = document["document_id"]
         text = stages[StageName.NORMALIZE]["text"]
         rows.ratio("unsupported_language", document_id, output["coverage"] == "unsupported_language", 1)

@@ -19,9 +19,10 @@ from tasks.metrics.rows import concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
-from tasks.run.stored import load_rows
+from tasks.run.stored import StageTables, load_rows
 from tasks.run.survival import survival_of_documents
 from tasks.stage import Batch, Cost, Evidence, ids_of, select
+from tasks.survival.handed_on import READS
 
 _FLUSH_ROWS = 10_000
 
@@ -75,16 +76,10 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     if not locations.num_rows:
         return {}
     (stage,) = pc.unique(locations.column("stage")).to_pylist()
-    rows = context.ledger.select(
-        """SELECT l.document_id, l.seconds, l.peak_rss_bytes
-           FROM ledger l JOIN wanted w USING (document_id, stage_key)
-           WHERE l.kind = 'output' AND l.stage = ?
-             AND (l.file = w.file OR (l.file IS NULL AND w.file IS NULL AND l.run_id <= ?))
-           QUALIFY row_number() OVER (PARTITION BY l.document_id ORDER BY l.recorded_at DESC) = 1""",
-        [stage, context.run_id],
-        wanted=locations.select(["document_id", "stage_key", "file"]),
-    )
-    return {row["document_id"]: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for row in rows.to_pylist()}
+    rows = context.ledger.costs(
+        stage, locations.select(["document_id", "stage_key", "file"]), up_to=context.run_id
+    ).to_pydict()
+    return {document_id: Cost(seconds or 0.0, peak) for document_id, seconds, peak in zip(*rows.values(), strict=True)}
 
 
 def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
@@ -132,13 +127,12 @@ def _score_batch(
     documents = batch.read_documents()
     documents = documents.filter(pa.array([i in pending for i in ids_of(documents)], pa.bool_()))
     ids = ids_of(documents)
-    tables = {read: load_rows(context, read, batch, ids) for read in stage.reads}
-    output = load_rows(context, name, batch, ids)
+    tables = StageTables(context, batch, (*stage.reads, name, *READS.get(name, ())), ids)
     here = batch.read_locations(name)
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
     spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
-    evidence = Evidence(Batch(documents, tables), output, labels, spent, context.resources.raw, settings)
-    survival = survival_of_documents(context, name, batch, ids, labels)
+    evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, context.resources.raw, settings)
+    survival = survival_of_documents(name, batch, tables, ids, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
     digests = {i: label_digest(labels, i, labels_read(name)) for i in ids}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))

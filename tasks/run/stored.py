@@ -1,6 +1,7 @@
 """What a stage made: written to the lake first, then named in the ledger; and read again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -146,9 +147,34 @@ def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_i
     Raises:
         KeyError: the stage made no row of a document.
     """
-    files = {row["document_id"]: row["file"] for row in batch.read_locations(stage).to_pylist() if row["file"]}
+    here = batch.read_locations(stage)
+    files = {i: file for i, file in zip(ids_of(here), here.column("file").to_pylist(), strict=True) if file}
     places = {document_id: files[document_id] for document_id in document_ids}
     return read_places(context, places, STAGES[stage].writes)
+
+
+class StageTables(Mapping[StageName, pa.Table]):
+    """Rows of some documents of a batch by stage, in the order of the documents; read when they are first asked for."""
+
+    def __init__(
+        self, context: RunContext, batch: BatchRef, stages: Sequence[StageName], document_ids: Sequence[str]
+    ) -> None:
+        self._read = partial(load_rows, context, batch=batch, document_ids=document_ids)
+        self._stages = dict.fromkeys(stages)
+        self._known: dict[StageName, pa.Table] = {}
+
+    def __getitem__(self, stage: StageName) -> pa.Table:
+        if stage not in self._stages:
+            raise KeyError(stage)
+        if stage not in self._known:
+            self._known[stage] = self._read(stage)
+        return self._known[stage]
+
+    def __iter__(self) -> Iterator[StageName]:
+        return iter(self._stages)
+
+    def __len__(self) -> int:
+        return len(self._stages)
 
 
 def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:

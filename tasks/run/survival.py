@@ -12,10 +12,10 @@ from tasks.gold.labels import Labels
 from tasks.metrics.rows import MetricRows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.registry import STAGES
-from tasks.run.stored import load_rows, read_places
-from tasks.stage import IndexView, ids_of
+from tasks.run.stored import read_places
+from tasks.stage import IndexView, ids_of, narrowed, select
 from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
-from tasks.survival.handed_on import READS
+from tasks.survival.handed_on import COLUMNS, READS
 
 _GROUP = 64
 """Documents whose rows are in memory at once."""
@@ -25,9 +25,14 @@ _Places = Mapping[tuple[str, str], dict[str, Any]]
 
 
 def survival_of_documents(
-    context: RunContext, name: StageName, batch: BatchRef, document_ids: Sequence[str], labels: Labels
+    name: StageName,
+    batch: BatchRef,
+    tables: Mapping[StageName, pa.Table],
+    document_ids: Sequence[str],
+    labels: Labels,
 ) -> pa.Table:
-    """The rows of documents that came out of a stage: kept with the stage's other measures.
+    """The rows of documents that came out of a stage: kept with the stage's other measures. `tables` are the rows of
+    these documents.
 
     Not of fetch, whose bytes are no text, and not of index: what it holds is read from the candidate, in every run.
     """
@@ -36,9 +41,9 @@ def survival_of_documents(
         arrived = batch.survivors(name)
         wanted = asked(labels, (i for i in document_ids if i in arrived))
         for group in _groups(wanted):
-            tables = {stage: load_rows(context, stage, batch, group).to_pylist() for stage in READS[name]}
+            read = {stage: narrowed(select(tables[stage], group), COLUMNS[stage]).to_pylist() for stage in READS[name]}
             for i, document_id in enumerate(group):
-                own = {stage: table[i] for stage, table in tables.items()}
+                own = {stage: rows_of_stage[i] for stage, rows_of_stage in read.items()}
                 add_survival(rows, name, Carried(document_id, own), labels)
     return rows.table()
 
@@ -119,7 +124,7 @@ def _read(
     context: RunContext, stage: StageName, places: _Places, document_ids: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     files = {i: places[i, stage]["file"] for i in document_ids}
-    rows = read_places(context, files, STAGES[stage].writes).to_pylist()
+    rows = narrowed(read_places(context, files, STAGES[stage].writes), COLUMNS[stage]).to_pylist()
     return {row["document_id"]: row for row in rows}
 
 

@@ -27,6 +27,22 @@ READS: Mapping[StageName, tuple[StageName, ...]] = MappingProxyType(
 )
 """The stages whose rows say what a stage hands on. Language and metadata annotate: what came in goes on."""
 
+COLUMNS: Mapping[StageName, tuple[str, ...]] = MappingProxyType(
+    {
+        StageName.PARSE: ("document_id", "elements.element_id", "elements.text"),
+        StageName.BOILERPLATE: ("document_id", "keep", "cuts"),
+        StageName.NORMALIZE: ("document_id", "text"),
+        StageName.PII: ("document_id", "text", "spans"),
+        StageName.CHUNK: (
+            "document_id",
+            *(f"chunks.{name}" for name in ("chunk_id", "start", "end", "text", "prefix_length")),
+        ),
+        StageName.EMBED: ("document_id", "embeddings"),
+        StageName.DEDUP: ("document_id", "duplicate_of"),
+    }
+)
+"""What of these rows is read, and of the decision of dedup (columns as `narrowed` names them)."""
+
 Row = Mapping[str, Any]
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from tasks.dedup.comparison import loses_facts, tokens
-from tasks.documents.quotes import Folded, fold, locate
+from tasks.documents.quotes import Folded, fold, folded_text, locate
 from tasks.gold.kinds import Quote
 
 SIMILARITY = 90.0
@@ -63,7 +63,7 @@ def holds(text: str, passage: str) -> bool:
     >>> holds("one\\n\\ntwo three", "one two"), holds("one two", "two one")
     (True, False)
     """
-    return fold(passage).text.strip() in fold(text).text
+    return folded_text(passage).strip() in fold(text).text
 
 
 def _lettered(text: str, quote: str) -> tuple[int, int] | None:
