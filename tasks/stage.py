@@ -204,13 +204,15 @@ class Signed:
     """What the dedup barrier decided from: stored signatures by batch, clean texts on demand, who comes first.
 
     `stood` says by document whether its keeper was the same when the decisions were made again, where an earlier run
-    with the very same signatures has found out; null where it is still to be found out.
+    with the very same signatures has found out; null where it is still to be found out. `compared` is what is known of
+    pairs of texts (`tasks.dedup.compared.COMPARED`).
     """
 
     signatures: Sequence[Callable[[], pa.Table]]
     text_of: Callable[[Sequence[str]], Mapping[str, str]]
     precedence: Mapping[str, int]
     stood: Mapping[str, bool] | None = None
+    compared: pa.Table | None = None
 
 
 def _nothing_stored(file: str, schema: pa.Schema, document_ids: Sequence[str]) -> pa.Table:

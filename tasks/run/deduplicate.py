@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +13,11 @@ from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
+from tasks.dedup.compared import COMPARED, Compared
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
-from tasks.lake.files import read_table
+from tasks.errors import RunError
+from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import SIGNATURES
 from tasks.lake.runs import Runs
 from tasks.run.context import BatchRef, RunContext
@@ -62,14 +65,34 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     decided_from = _decided_from(context, batches, signed.precedence)
     before = _decided_before(context, decided_from)
     Runs(context.lake).update(context.run_id, decided_from=decided_from, decided_as=before)
-    decisions = (
-        decide((part() for part in signed.signatures), signed.text_of, dedup_settings(context), signed.precedence)
-        if before is None
-        else _decisions_of(context, before)
-    )
+    decisions = _decide(context, signed) if before is None else _decisions_of(context, before)
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
+
+
+def _decide(context: RunContext, signed: Signed) -> pa.Table:
+    compared = Compared(signed.compared)
+    signatures = (part() for part in signed.signatures)
+    decisions = decide(signatures, signed.text_of, dedup_settings(context), signed.precedence, compared)
+    if compared.is_grown:
+        write_table(compared.table(), _compared_at(context), COMPARED, durable=False)
+    return decisions
+
+
+def _compared_at(context: RunContext) -> Path:
+    """Where the lake remembers what pairs of texts share: rebuildable, and of one length of shingle."""
+    shape = digest([STAGES[StageName.DEDUP].version, dedup_settings(context).shingle_size])
+    return context.lake.cache / "compared" / f"{shape}.parquet"
+
+
+def _compared(context: RunContext) -> pa.Table:
+    path = _compared_at(context)
+    try:
+        return read_table(path, COMPARED) if path.exists() else COMPARED.empty_table()
+    except RunError:  # torn where the machine lost its power: the pairs are compared again
+        path.unlink()
+        return COMPARED.empty_table()
 
 
 def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:
@@ -124,6 +147,7 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
         lambda ids: _texts(context, places, ids),
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
+        _compared(context),
     )
 
 
