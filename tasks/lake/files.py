@@ -76,7 +76,7 @@ def read_table(path: Path, schema: pa.Schema, *, document_ids: list[str] | None 
     return as_of_now(table, path, schema)
 
 
-def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_batches(path: Path, schema: pa.Schema, rows_at_once: int = _ROWS_AT_ONCE) -> Iterator[pa.RecordBatch]:
     """`read_table` part by part, so that memory never holds all.
 
     Raises:
@@ -84,7 +84,7 @@ def read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
+            for batch in file.iter_batches(batch_size=rows_at_once, use_threads=False):
                 yield from as_of_now(pa.Table.from_batches([batch]), path, schema).to_batches()
     except (OSError, pa.ArrowInvalid) as error:
         raise unreadable(path, error) from error

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from schemas.ledger import LEDGER
 from tasks.errors import RunError
-from tasks.lake.files import read_batches, read_table, write_batches, write_table
+from tasks.lake.files import read_batches, write_batches, write_table
 from tasks.lake.views import scan
 
 SEEN = "seen"
@@ -79,7 +79,8 @@ class Ledger:
         self._connection.register("empty", LEDGER.empty_table())
         self._connection.execute("CREATE VIEW ledger AS SELECT * FROM empty")
         for path in sorted(folder.glob("*.parquet")):
-            self._append(read_table(path, LEDGER))
+            for batch in read_batches(path, LEDGER, _ROWS_AT_ONCE):
+                self._append(pa.Table.from_batches([batch]))
 
     @classmethod
     def beside_a_run(cls, folder: Path, spill: Path) -> "Ledger":

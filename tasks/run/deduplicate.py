@@ -25,6 +25,7 @@ from tasks.run.execute import in_parts, part_name, stage_keys, without
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
+from tasks.run.recent_texts import RecentTexts
 from tasks.run.registry import STAGES
 from tasks.run.stored import (
     done_locations,
@@ -144,7 +145,7 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
 
     return Signed(
         [partial(signatures, batch) for batch in batches],
-        lambda ids: _texts(context, places, ids),
+        RecentTexts(context.lake, places).of,
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
         _compared(context),
@@ -274,10 +275,3 @@ def _arrived(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, 
 def _signed(context: RunContext, batch: BatchRef) -> pa.Table:
     path = context.folder / "progress" / SIGNATURES / f"{batch.number:05d}.parquet"
     return read_table(path, LOCATIONS)
-
-
-def _texts(context: RunContext, places: Mapping[str, str], document_ids: Sequence[str]) -> dict[str, str]:
-    # Without the rest of the row, such as the map of offsets: candidates are read over and over.
-    schema = pa.schema([STAGES[StageName.NORMALIZE].writes.field(name) for name in ("document_id", "text")])
-    rows = read_places(context, {document_id: places[document_id] for document_id in document_ids}, schema)
-    return dict(zip(document_ids, rows.column("text").to_pylist(), strict=True))
