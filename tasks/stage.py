@@ -227,22 +227,30 @@ class Reference:
     locations: pa.Table
 
 
+class Outputs(Protocol):
+    """Streams a stage's rows of a run's documents; those columns of them that a schema names, where one is given."""
+
+    def __call__(self, stage: StageName, schema: pa.Schema | None = None, /) -> Iterator[pa.Table]:
+        """The rows, batch by batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusEvidence:
     """What an evaluator of run facts reads: the whole run, streamed.
 
     `documents` has the `DOCUMENTS` schema; `locations` has, of the `LOCATIONS` schema, `document_id`, `stage`,
     `stage_key` and `outcome` of all stages so far; `here` are the stage's own rows of it, whole. `outputs(stage)`
-    streams that stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live`
-    the generation in use before this run (null where there was none). `started` is when the run's plan was made.
-    `signed` is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made
-    what is live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that
-    the locations of any of these runs name: (file, schema with the columns wanted, document ids).
+    streams that stage's rows of this run's documents, whole or as far as a schema asks for. `index` is the candidate
+    (live where the run built none), `live` the generation in use before this run (null where there was none).
+    `started` is when the run's plan was made. `signed` is there for the dedup stage alone. `references` are the runs to
+    compare with: `live`, the one that made what is live, and `anchor`, the pinned one, where there are such. `stored`
+    reads rows of documents from a file that the locations of any of these runs name: (file, schema with the columns
+    wanted, document ids).
     """
 
     documents: pa.Table
     locations: pa.Table
-    outputs: Callable[[StageName], Iterator[pa.Table]]
+    outputs: Outputs
     labels: Labels
     index: IndexView | None
     live: IndexView | None

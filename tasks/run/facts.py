@@ -55,7 +55,7 @@ def write_facts(
         evidence = CorpusEvidence(
             documents=plan,
             locations=outcomes,
-            outputs=lambda wanted: stage_outputs(context, wanted, batches),
+            outputs=lambda wanted, schema=None: stage_outputs(context, wanted, batches, schema),
             labels=labels,
             index=index,
             live=live,

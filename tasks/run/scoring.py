@@ -90,12 +90,17 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     return {row["document_id"]: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for row in rows.to_pylist()}
 
 
-def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
-    """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included."""
+def stage_outputs(
+    context: RunContext, stage: StageName, batches: Sequence[BatchRef], schema: pa.Schema | None = None
+) -> Iterator[pa.Table]:
+    """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included.
+
+    With a `schema`, its columns only.
+    """
     for batch in batches:
-        rows = {r["document_id"]: r for r in batch.read_locations(stage).to_pylist() if r["file"] is not None}
-        if rows:
-            yield load_rows(context, stage, batch, sorted(rows))
+        here = batch.read_locations(stage).filter(pc.field("file").is_valid())
+        if here.num_rows:
+            yield load_rows(context, stage, batch, sorted(ids_of(here)), schema)
 
 
 def score_nothing(

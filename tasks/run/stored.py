@@ -163,8 +163,14 @@ def location(
     }
 
 
-def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_ids: Sequence[str]) -> pa.Table:
-    """A stage's rows of these documents, in this order.
+def load_rows(
+    context: RunContext,
+    stage: StageName,
+    batch: BatchRef,
+    document_ids: Sequence[str],
+    schema: pa.Schema | None = None,
+) -> pa.Table:
+    """A stage's rows of these documents, in this order; the columns of a `schema` only, where one is given.
 
     Raises:
         KeyError: the stage made no row of a document.
@@ -176,7 +182,7 @@ def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_i
     places = {document_id: file for document_id in document_ids if (file := files[document_id])}
     if len(places) < len(document_ids):
         raise KeyError(f"stage {stage} made no row of a document that is asked for")
-    return read_places(context, places, STAGES[stage].writes)
+    return read_places(context, places, STAGES[stage].writes if schema is None else schema)
 
 
 def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:
