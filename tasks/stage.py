@@ -210,13 +210,15 @@ class Signed:
     """What the dedup barrier decided from: stored signatures by batch, clean texts on demand, who comes first.
 
     `stood` says by document whether its keeper was the same when the decisions were made again, where an earlier run
-    with the very same signatures has found out; null where it is still to be found out.
+    with the very same signatures has found out; null where it is still to be found out. `compared` is what is known of
+    pairs of texts (`tasks.dedup.compared.COMPARED`).
     """
 
     signatures: Sequence[Callable[[], pa.Table]]
     text_of: Callable[[Sequence[str]], Mapping[str, str]]
     precedence: Mapping[str, int]
     stood: Mapping[str, bool] | None = None
+    compared: pa.Table | None = None
 
 
 def _nothing_stored(file: str, schema: pa.Schema, document_ids: Sequence[str]) -> pa.Table:
@@ -231,22 +233,30 @@ class Reference:
     locations: pa.Table
 
 
+class Outputs(Protocol):
+    """Streams a stage's rows of a run's documents; those columns of them that a schema names, where one is given."""
+
+    def __call__(self, stage: StageName, schema: pa.Schema | None = None, /) -> Iterator[pa.Table]:
+        """The rows, batch by batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusEvidence:
     """What an evaluator of run facts reads: the whole run, streamed.
 
     `documents` has the `DOCUMENTS` schema; `locations` has, of the `LOCATIONS` schema, `document_id`, `stage`,
     `stage_key` and `outcome` of all stages so far; `here` are the stage's own rows of it, whole. `outputs(stage)`
-    streams that stage's rows of this run's documents. `index` is the candidate (live where the run built none), `live`
-    the generation in use before this run (null where there was none). `started` is when the run's plan was made.
-    `signed` is there for the dedup stage alone. `references` are the runs to compare with: `live`, the one that made
-    what is live, and `anchor`, the pinned one, where there are such. `stored` reads rows of documents from a file that
-    the locations of any of these runs name: (file, schema with the columns wanted, document ids).
+    streams that stage's rows of this run's documents, whole or as far as a schema asks for. `index` is the candidate
+    (live where the run built none), `live` the generation in use before this run (null where there was none).
+    `started` is when the run's plan was made. `signed` is there for the dedup stage alone. `references` are the runs to
+    compare with: `live`, the one that made what is live, and `anchor`, the pinned one, where there are such. `stored`
+    reads rows of documents from a file that the locations of any of these runs name: (file, schema with the columns
+    wanted, document ids).
     """
 
     documents: pa.Table
     locations: pa.Table
-    outputs: Callable[[StageName], Iterator[pa.Table]]
+    outputs: Outputs
     labels: Labels
     index: IndexView | None
     live: IndexView | None

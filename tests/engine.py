@@ -84,8 +84,13 @@ class EngineRun:
         return [self.live_rows[chunk_id] for chunk_id, _ in hits]
 
 
-def run_stages(configuration: Configuration | Path, options: RunOptions = WHOLE) -> tuple[Session, list[BatchRef]]:
-    """Runs a configuration from plan to candidate: nothing is scored, judged or promoted."""
+def run_stages(
+    configuration: Configuration | Path, options: RunOptions = WHOLE, *, measured: bool = True
+) -> tuple[Session, list[BatchRef]]:
+    """Runs a configuration from plan to candidate: nothing is scored, judged or promoted.
+
+    Of what is live, the measures that the run would be held against are taken if it is to be `measured`.
+    """
     if isinstance(configuration, Path):
         configuration = load_configuration(configuration)
     lake = Lake(configuration.lake)
@@ -112,7 +117,7 @@ def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE,
     live unless nothing changed, whatever the gate would say. For runs that make the lake with which a test begins, and
     where only what became of documents is looked at.
     """
-    session, batches = run_stages(configuration, options)
+    session, batches = run_stages(configuration, options, measured=measured)
     context = session.context
     for stage in StageName if measured else ():
         session.evaluate(stage, batches)

@@ -16,11 +16,13 @@ of: a candidate shares at least what edits in the worst places leave of the anch
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from schemas.stages import SIGNATURE
+from tasks.dedup.compared import COMPARED, Candidate, candidates_of
 from tasks.dedup.minhash import ANCHOR_SIZE
 from tasks.dedup.settings import DedupSettings
 
@@ -41,13 +43,15 @@ FROM ordered ORDER BY document_id
 
 _ROWS = """
 CREATE TEMP TABLE ranked AS
-SELECT row_number() OVER (ORDER BY precedence, shingles DESC, document_id) AS rank, * FROM (
+SELECT row_number() OVER (ORDER BY precedence, shingles DESC, document_id) AS rank, *, unhex(left(text_sha, 32)) AS half
+FROM (
     SELECT * FROM ordered WHERE shingles > 0
     QUALIFY row_number() OVER (PARTITION BY scope, text_sha ORDER BY precedence, document_id) = 1
 )
 """
 
 _NEAR = """
+CREATE TEMP TABLE near_pairs AS
 WITH unnested AS (
     SELECT rank, scope, unnest(bands) AS key, unnest(range(1, len(bands) + 1)) AS band, bands FROM ranked
 ), banded AS (
@@ -62,13 +66,28 @@ WITH unnested AS (
 ), pairs AS (
     SELECT DISTINCT least(rank, other) AS earlier, greatest(rank, other) AS later FROM flat
 ), weighed AS (
-    SELECT earlier, later, e.document_id AS earlier_id, l.document_id AS later_id,
-           len(list_intersect(e.bands, l.bands)) AS shared
+    SELECT earlier, later, len(list_intersect(e.bands, l.bands)) AS shared
     FROM pairs JOIN ranked AS e ON e.rank = earlier JOIN ranked AS l ON l.rank = later
 )
-SELECT later_id, earlier_id FROM weighed
+SELECT later AS own, earlier AS other, row_number() OVER (ORDER BY later, earlier) AS place FROM weighed
 QUALIFY row_number() OVER (PARTITION BY later ORDER BY shared DESC, earlier) <= {neighbours}
-ORDER BY later, earlier
+"""
+
+_KNOWN = """
+CREATE TEMP TABLE known_{pairs} AS
+SELECT place, o.document_id AS own_id, c.document_id AS other_id, o.half AS own_text, c.half AS other_text,
+       k.common, k.distinct_a, k.distinct_b
+FROM {pairs} p JOIN ranked o ON o.rank = p.own JOIN ranked c ON c.rank = p.other
+LEFT JOIN compared k ON k.a = least(o.half, c.half) AND k.b = greatest(o.half, c.half)
+"""
+
+_PAIRS = """
+SELECT own_id, other_id, own_text, other_text, common, distinct_a, distinct_b FROM known_{pairs} ORDER BY place
+"""
+
+_ASKED_FOR = """
+SELECT DISTINCT least(own_text, other_text) AS a, greatest(own_text, other_text) AS b, common, distinct_a, distinct_b
+FROM known_{pairs} WHERE common IS NOT NULL
 """
 
 _ASKED = 16
@@ -82,6 +101,7 @@ QUALIFY frequency > 1
 """
 
 _CONTAINERS = """
+CREATE TEMP TABLE container_pairs AS
 WITH holders AS (
     SELECT scope, anchor, rank, shingles FROM anchored
     QUALIFY row_number() OVER (PARTITION BY scope, anchor ORDER BY shingles DESC, rank) <= {holders}
@@ -95,14 +115,14 @@ WITH holders AS (
     HAVING 8 * count(*) >= a.questions
     QUALIFY row_number() OVER (PARTITION BY a.rank ORDER BY count(*) DESC, h.shingles DESC, h.rank) <= {holders}
 ), weighed AS (
-    SELECT short, long, s.document_id AS short_id, l.document_id AS long_id, s.shingles AS size, l.shingles AS longest,
+    SELECT short, long, s.shingles AS size, l.shingles AS longest,
            len(list_intersect(s.anchors, l.anchors)) AS shared, len(s.anchors) AS all_anchors
     FROM pairs JOIN ranked AS s ON s.rank = short JOIN ranked AS l ON l.rank = long
 )
-SELECT short_id, long_id FROM weighed
+SELECT short AS own, long AS other, row_number() OVER (ORDER BY size DESC, short, longest DESC, long) AS place
+FROM weighed
 WHERE shared >= {share} * all_anchors - 3 * sqrt({share} * (1 - {share}) * all_anchors) - 1
 QUALIFY row_number() OVER (PARTITION BY short ORDER BY shared DESC, longest DESC, long) <= {neighbours}
-ORDER BY size DESC, short, longest DESC, long
 """
 
 
@@ -112,50 +132,54 @@ class Candidates:
     def __init__(self, connection: duckdb.DuckDBPyConnection, settings: DedupSettings) -> None:
         self._connection = connection
         self._settings = settings
+        self._asked: list[str] = []
 
     def representatives(self) -> list[tuple[str, str]]:
         """(document, the one of its exact copies that stands for them), sorted by document; an empty text has none."""
         return self._connection.execute(_EXACT).fetchall()
 
-    def near(self) -> Iterator[tuple[str, list[str]]]:
+    def near(self) -> Iterator[tuple[str, list[Candidate]]]:
         """(representative, the candidates that come before it), in the stated order."""
-        yield from self._grouped(_NEAR.format(neighbours=self._settings.neighbours))
+        yield from self._pairs("near_pairs", _NEAR.format(neighbours=self._settings.neighbours))
 
-    def containers(self) -> Iterator[tuple[str, list[str]]]:
+    def containers(self) -> Iterator[tuple[str, list[Candidate]]]:
         """(representative, longer ones that may hold it, the longest first), the longest document first."""
         settings = self._settings
         self._connection.execute(_HOLDERS)
-        yield from self._grouped(
-            _CONTAINERS.format(
-                holders=4 * settings.neighbours,
-                least=settings.containment_min_length - settings.shingle_size + 1,
-                asked=_ASKED,
-                share=max(0.0, 1 - (1 - settings.containment) * ANCHOR_SIZE / settings.shingle_size),
-                neighbours=settings.neighbours,
-            )
+        query = _CONTAINERS.format(
+            holders=4 * settings.neighbours,
+            least=settings.containment_min_length - settings.shingle_size + 1,
+            asked=_ASKED,
+            share=max(0.0, 1 - (1 - settings.containment) * ANCHOR_SIZE / settings.shingle_size),
+            neighbours=settings.neighbours,
         )
+        yield from self._pairs("container_pairs", query)
 
-    def _grouped(self, query: str) -> Iterator[tuple[str, list[str]]]:
-        document: str | None = None
-        others: list[str] = []
+    def asked_for(self) -> pa.Table:
+        """The known pairs (`COMPARED`) that came up so far; to be called when an answer is read to its end."""
+        if not self._asked:
+            return COMPARED.empty_table()
+        parts = " UNION ".join(_ASKED_FOR.format(pairs=pairs) for pairs in self._asked)
+        return self._connection.sql(parts).to_arrow_table().cast(COMPARED)
+
+    def _pairs(self, pairs: str, query: str) -> Iterator[tuple[str, list[Candidate]]]:
+        self._connection.execute(query)
+        self._connection.execute(_KNOWN.format(pairs=pairs))
+        self._asked.append(pairs)
+        yield from candidates_of(self._rows(_PAIRS.format(pairs=pairs)))
+
+    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         # A cursor of its own sees no temporary tables; the answer is therefore read to its end before the next query.
         cursor = self._connection.execute(query)
         while rows := cursor.fetchmany(10_000):
-            for of, other in rows:
-                if of != document:
-                    if document is not None:
-                        yield document, others
-                    document, others = of, []
-                others.append(other)
-        if document is not None:
-            yield document, others
+            yield from rows
 
 
 @contextmanager
 def candidates(
-    signatures: Iterable[pa.Table], precedence: Mapping[str, int], settings: DedupSettings
+    signatures: Iterable[pa.Table], precedence: Mapping[str, int], settings: DedupSettings, known: pa.Table
 ) -> Iterator[Candidates]:
-    """Takes in `SIGNATURE` rows, part by part.
+    """Takes in `SIGNATURE` rows, part by part, and what is `known` of pairs of texts (`COMPARED`).
 
     The stated order is least `precedence` first (0 where a document has none), then longest text, then least document
     id. Of exact copies the one with the least precedence, then the least id, stands for all.
@@ -165,6 +189,7 @@ def candidates(
         connection.execute("SET temp_directory = ?", [spill])
         connection.execute("SET preserve_insertion_order = false")
         connection.execute("SET enable_progress_bar = false")
+        connection.register("compared", known)
         connection.register("part", SIGNATURE.empty_table())
         connection.execute(_SIGNATURES)
         for part in signatures:

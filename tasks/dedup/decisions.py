@@ -9,7 +9,7 @@ stand inside another one is asked afterwards, the longest first.
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from schemas.stages import DEDUP
 from tasks.dedup.candidates import Candidates, candidates
+from tasks.dedup.compared import Candidate, Compared, Shared
 from tasks.dedup.comparison import comparison_text, loses_facts, tokens
-from tasks.dedup.minhash import containment, jaccard, shingle_set
+from tasks.dedup.minhash import shared, shingle_set
 from tasks.dedup.settings import DedupSettings
 
 TextOf = Callable[[Sequence[str]], Mapping[str, str]]
@@ -71,6 +72,31 @@ class _Texts:
         return self._held[document_id]
 
 
+class _Pairs:
+    """What the candidates of a group of documents share; a pair that is not known is compared, and known then."""
+
+    def __init__(self, group: Sequence[tuple[str, list[Candidate]]], texts: _Texts, compared: Compared) -> None:
+        self._known = {(document, c.document_id): c for document, candidates in group for c in candidates}
+        self._texts = texts
+        self._compared = compared
+
+    def knows(self, document: str, other: str) -> Shared | None:
+        """What the two share, null where their texts are needed to tell."""
+        found = self._known.get((document, other))
+        return found.shared if found is not None else None
+
+    def shared(self, document: str, other: str) -> Shared:
+        """What the two share."""
+        known = self._known.get((document, other))
+        if known is not None and known.shared is not None:
+            return known.shared
+        found = shared(self._texts.of(document).shingles, self._texts.of(other).shingles)
+        if known is not None:
+            self._compared.add(known.own_text, known.text, found)
+            self._known[document, other] = replace(known, shared=found)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Inside:
     """The document that holds another one, how much of it, and how alike the two are as wholes."""
@@ -85,6 +111,7 @@ def decide(
     text_of: TextOf,
     settings: DedupSettings,
     precedence: Mapping[str, int] = _NO_PRECEDENCE,
+    compared: Compared | None = None,
 ) -> pa.Table:
     """Decides for every document whether it is kept, or dropped for which other one.
 
@@ -94,15 +121,18 @@ def decide(
         settings: thresholds and bounds.
         precedence: by document id, who comes first (least) where copies compete; 0 for a document not named. Equal
             numbers leave it to length and id.
+        compared: pairs that need not be compared again; it takes in those that are.
 
     Returns:
         `DEDUP` rows, sorted by document id. Texts without any character are never duplicates of each other.
     """
     texts = _Texts(text_of, settings.shingle_size)
-    with candidates(signatures, precedence, settings) as found:
+    compared = Compared() if compared is None else compared
+    with candidates(signatures, precedence, settings, compared.known) as found:
         representatives = found.representatives()
-        near = _near_duplicates(found, texts, settings) if settings.near_duplicates else {}
-        inside = _contained(found, texts, near, settings) if settings.on_containment != "keep" else {}
+        near = _near_duplicates(found, texts, settings, compared) if settings.near_duplicates else {}
+        inside = _contained(found, texts, near, settings, compared) if settings.on_containment != "keep" else {}
+        compared.asked = found.asked_for()
     gone = _dropped_for_containers(inside, near, texts, settings) if settings.on_containment == "drop" else {}
     rows = [_row(document_id, first, near, inside, gone) for document_id, first in representatives]
     return pa.Table.from_pylist(rows, schema=DEDUP)
@@ -135,14 +165,22 @@ def _row(
     }
 
 
-def _near_duplicates(found: Candidates, texts: _Texts, settings: DedupSettings) -> dict[str, tuple[str, float]]:
+def _near_duplicates(
+    found: Candidates, texts: _Texts, settings: DedupSettings, compared: Compared
+) -> dict[str, tuple[str, float]]:
     """{dropped document: (its keeper, their Jaccard similarity)} among the representatives of exact groups."""
     keepers: dict[str, tuple[str, float]] = {}
-    pairs = found.near()
-    while group := list(islice(pairs, _GROUP)):
-        texts.fetch(d for document, earlier in group for d in (document, *(_keeper(e, keepers) for e in earlier)))
+    rows = found.near()
+    while group := list(islice(rows, _GROUP)):
+        pairs = _Pairs(group, texts, compared)
+        asked = [(document, _keeper(c.document_id, keepers)) for document, earlier in group for c in earlier]
+        least = settings.threshold
+        texts.fetch(
+            i for pair in asked if (known := pairs.knows(*pair)) is None or known.jaccard >= least for i in pair
+        )
         for document, earlier in group:
-            best = _best_keeper(document, sorted({_keeper(e, keepers) for e in earlier}), texts, settings)
+            others = sorted({_keeper(c.document_id, keepers) for c in earlier})
+            best = _best_keeper(document, others, texts, pairs, settings)
             if best is not None:
                 keepers[document] = best
     return keepers
@@ -153,40 +191,44 @@ def _keeper(document_id: str, keepers: Mapping[str, tuple[str, float]]) -> str:
 
 
 def _best_keeper(
-    document_id: str, others: Sequence[str], texts: _Texts, settings: DedupSettings
+    document_id: str, others: Sequence[str], texts: _Texts, pairs: _Pairs, settings: DedupSettings
 ) -> tuple[str, float] | None:
-    text = texts.of(document_id)
-    similar = [(jaccard(text.shingles, texts.of(other).shingles), other) for other in others]
+    similar = [(pairs.shared(document_id, other).jaccard, other) for other in others]
     for similarity, other in sorted(similar, key=lambda pair: (-pair[0], pair[1])):
         if similarity < settings.threshold:
             return None
-        if not settings.protect_facts or not loses_facts(text.words, texts.of(other).words):
+        if not settings.protect_facts or not loses_facts(texts.of(document_id).words, texts.of(other).words):
             return other, similarity
     return None
 
 
 def _contained(
-    found: Candidates, texts: _Texts, near: Mapping[str, tuple[str, float]], settings: DedupSettings
+    found: Candidates,
+    texts: _Texts,
+    near: Mapping[str, tuple[str, float]],
+    settings: DedupSettings,
+    compared: Compared,
 ) -> dict[str, _Inside]:
     """{kept document: the kept document that holds most of it}, of those that hold enough, the longest document first.
 
     Documents that are alike as wholes (Jaccard similarity of `threshold` or more) are a matter of near duplicates.
     """
     inside: dict[str, _Inside] = {}
-    pairs = found.containers()
-    while group := list(islice(((d, others) for d, others in pairs if d not in near), _GROUP)):
-        texts.fetch(d for document, others in group for d in (document, *(_keeper(o, near) for o in others)))
+    rows = ((document, others) for document, others in found.containers() if document not in near)
+    while group := list(islice(rows, _GROUP)):
+        pairs = _Pairs(group, texts, compared)
+        asked = [(document, _keeper(c.document_id, near)) for document, others in group for c in others]
+        texts.fetch(i for pair in asked if pairs.knows(*pair) is None for i in pair)
         for document, others in group:
-            shingles = texts.of(document).shingles
             best: _Inside | None = None
-            for other in dict.fromkeys(_keeper(o, near) for o in others):
-                held = texts.of(other).shingles
-                share = containment(shingles, held)
-                if other == document or share < settings.containment or (best and share <= best.containment):
+            for other in dict.fromkeys(_keeper(c.document_id, near) for c in others):
+                if other == document:
                     continue
-                alike = jaccard(shingles, held)
-                if alike < settings.threshold:
-                    best = _Inside(other, share, alike)
+                held = pairs.shared(document, other)
+                if held.containment < settings.containment or (best and held.containment <= best.containment):
+                    continue
+                if held.jaccard < settings.threshold:
+                    best = _Inside(other, held.containment, held.jaccard)
             if best is not None:
                 inside[document] = best
     return inside
@@ -215,7 +257,7 @@ def _dropped_for_containers(
 
 def _held_by(container: str, document: str, texts: _Texts, settings: DedupSettings) -> _Inside | None:
     text, holder = texts.of(document), texts.of(container)
-    share = containment(text.shingles, holder.shingles)
-    if share < settings.containment or (settings.protect_facts and loses_facts(text.words, holder.words)):
+    held = shared(text.shingles, holder.shingles)
+    if held.containment < settings.containment or (settings.protect_facts and loses_facts(text.words, holder.words)):
         return None
-    return _Inside(container, share, jaccard(text.shingles, holder.shingles))
+    return _Inside(container, held.containment, held.jaccard)

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from schemas.measures import MEASURES
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
+from tasks.dedup.compared import Compared
 from tasks.dedup.settings import DedupSettings
 from tasks.gold.kinds import PairsLabel
 from tasks.gold.labels import Labels
@@ -211,6 +212,7 @@ def _stability(rows: MetricRows, signed: Signed, decisions: dict[str, dict[str, 
         signed.text_of,
         settings,
         signed.precedence,
+        Compared(signed.compared),
     )
     kept = dict(zip(again.column("document_id").to_pylist(), again.column("cluster_id").to_pylist(), strict=True))
     for document_id, row in decisions.items():

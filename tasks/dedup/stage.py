@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from schemas.names import StageName
 from schemas.stages import DEDUP
+from tasks.dedup.compared import Compared
 from tasks.dedup.evaluator import evaluate, facts
 from tasks.dedup.settings import DedupSettings
 from tasks.stage import Batch, Resources, Stage, StageOutput
@@ -29,11 +30,12 @@ def decide(
     text_of: Callable[[Sequence[str]], Mapping[str, str]],
     settings: DedupSettings,
     precedence: Mapping[str, int],
+    compared: Compared | None = None,
 ) -> pa.Table:
     """`DEDUP` rows of a run, sorted by document id; see `tasks.dedup.decisions.decide`."""
     from tasks.dedup import decisions
 
-    return decisions.decide(signatures, text_of, settings, precedence)
+    return decisions.decide(signatures, text_of, settings, precedence, compared)
 
 
 def fingerprint(settings: DedupSettings) -> Mapping[str, str]:

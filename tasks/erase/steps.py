@@ -93,7 +93,7 @@ class Eraser:
         self._name_generations()
         raw = self._remove_raw(stone)
         vectors = keep_vectors(self.lake.cache, self._vectors())
-        for name in ("unpacked", "duckdb"):
+        for name in ("unpacked", "duckdb", "compared"):
             shutil.rmtree(self.lake.cache / name, ignore_errors=True)
         shutil.rmtree(self.lake.root / TORN, ignore_errors=True)  # nobody can tell what is in it
         for trace in self.lake.quarantine.glob(f"tracebacks/*-{stone.document_id}.txt"):

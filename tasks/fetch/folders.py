@@ -17,6 +17,7 @@ from tasks.fetch.sources import FolderSource
 _LINK = "symbolic link"
 _LEADS_BACK = "symbolic link to a folder that it lies in"
 _LEADS_OUT = "symbolic link that leads out of the source's folder"
+_NOT_REGULAR = "not a regular file"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -32,6 +33,10 @@ class Found:
     def uri(self) -> str:
         """The path below the root as text, with /."""
         return portable_name("/".join(self.parts))
+
+    def leads_out(self, root: Path) -> bool:
+        """Whether this is a link that leads out of the source's folder."""
+        return self.target is not self.path and not self.target.is_relative_to(root)
 
 
 def takes_in(source: FolderSource, folder: Path) -> bool:
@@ -109,19 +114,22 @@ def _walk(listing: _Listing, folder: Path, parts: tuple[str, ...], above: frozen
         if patterns.excluded(here):
             continue
         path = Path(entry.path)
+        linked = entry.is_symlink()
         # Not `resolve`, which raises where a link leads to itself.
-        target = Path(os.path.realpath(path)) if entry.is_symlink() else path
-        if target.is_dir() and target.is_relative_to(listing.root):
+        target = Path(os.path.realpath(path)) if linked else path
+        # What is no link lies where its folder lies, and what it is, the listing of the folder has told.
+        folder_like = target.is_dir() if linked else entry.is_dir(follow_symlinks=False)
+        if folder_like and (not linked or target.is_relative_to(listing.root)):
             if not patterns.may_hold(here):
                 continue
-            if entry.is_symlink() and not source.follow_symlinks:
+            if linked and not source.follow_symlinks:
                 listing.pass_over(target, _LINK)
             elif target in above:
                 listing.pass_over(target, _LEADS_BACK)
             else:
                 yield from _walk(listing, target, here, above | {target})
-        elif patterns.included(here) or (target.is_dir() and patterns.may_hold(here)):
-            if entry.is_symlink() and not source.follow_symlinks:
+        elif patterns.included(here) or (folder_like and patterns.may_hold(here)):
+            if linked and not source.follow_symlinks:
                 listing.pass_over(target, _LINK)
             else:
                 yield Found(here, path, target)
@@ -129,10 +137,10 @@ def _walk(listing: _Listing, folder: Path, parts: tuple[str, ...], above: frozen
 
 def not_a_file(found: Found, root: Path) -> str | None:
     """Why this is no file of the source's folder; null where it is one."""
-    if not found.target.is_relative_to(root):
+    if found.leads_out(root):
         return _LEADS_OUT
     try:
-        return None if stat.S_ISREG(found.target.stat().st_mode) else "not a regular file"
+        return None if stat.S_ISREG(found.target.stat().st_mode) else _NOT_REGULAR
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 
@@ -140,14 +148,14 @@ def not_a_file(found: Found, root: Path) -> str | None:
 def _list_file(source: str, root: Path, found: Found) -> Listed:
     uri, target = found.uri, found.target
     declared = declared_type(uri)
-    if not target.is_relative_to(root):
+    if found.leads_out(root):
         # The locator is the link itself, which `fetch` never follows.
-        return Listed(source, uri, portable_name(str(found.path)), declared, error=not_a_file(found, root))
+        return Listed(source, uri, portable_name(str(found.path)), declared, error=_LEADS_OUT)
     locator = portable_name(str(target))
-    if (error := not_a_file(found, root)) is not None:
-        return Listed(source, uri, locator, declared, error=error)
     try:
         status = target.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return Listed(source, uri, locator, declared, error=_NOT_REGULAR)
         with target.open("rb") as file:
             content_sha = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as raised:

@@ -71,3 +71,10 @@ def label_digest(labels: Labels, document_id: str, kinds: Collection[str]) -> st
         if (bound := labels.bound.get((document_id, kind))) is not None
     ]
     return hashlib.sha256(f"[{', '.join(found)}]".encode()).hexdigest() if found else None
+
+
+def label_digests(labels: Labels, kinds: Collection[str]) -> dict[str, str]:
+    """`label_digest` of each document that has a label of these kinds."""
+    labelled = {document_id for document_id, kind in labels.bound if kind in kinds}
+    found = {document_id: label_digest(labels, document_id, kinds) for document_id in labelled}
+    return {document_id: digest for document_id, digest in found.items() if digest is not None}

@@ -11,10 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.names import Outcome, StageName
+from schemas.stages import EMBED, INDEX
 from tasks.metrics.rows import MetricRows
 from tasks.stage import CorpusEvidence, IndexView
 
 MISSING, ORPHAN, KEY, ROWS = "missing_in_index", "orphan_in_index", "key_differs", "rows_differ"
+
+
+_PROMISED = pa.schema([INDEX.field("document_id"), INDEX.field("rows_sha")])
+_EMBEDDED = pa.schema(
+    [
+        EMBED.field("document_id"),
+        # How many there are; not the vectors.
+        pa.field("embeddings", pa.list_(pa.struct([EMBED.field("embeddings").type.value_type.field("chunk_id")]))),
+    ]
+)
 
 
 class RowsDigest:
@@ -108,9 +119,11 @@ def reconcile(
     rows: MetricRows, evidence: CorpusEvidence, inventory: Inventory, expected: dict[str, str | None]
 ) -> None:
     """Writes `reconciliation`, `completeness` and `orphan_chunks`."""
-    promised = {i: sha for table in evidence.outputs(StageName.INDEX) for i, sha in _columns(table, "rows_sha")}
+    promised = {
+        i: sha for table in evidence.outputs(StageName.INDEX, _PROMISED) for i, sha in _columns(table, "rows_sha")
+    }
     chunks: dict[str, int] = {}
-    for table in evidence.outputs(StageName.EMBED):
+    for table in evidence.outputs(StageName.EMBED, _EMBEDDED):
         chunks |= zip(
             table.column("document_id").to_pylist(),
             pc.list_value_length(table.column("embeddings")).to_pylist(),

@@ -9,10 +9,11 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.ledger import LEDGER
 from tasks.errors import RunError
-from tasks.lake.files import read_batches, read_table, write_batches, write_table
+from tasks.lake.files import read_batches, write_batches, write_table
 from tasks.lake.views import scan
 
 SEEN = "seen"
@@ -26,6 +27,17 @@ _COMPRESS_AFTER = 20_000
 """Rows that lie uncompressed at most; compressed they take about an eighth."""
 _COST = ("document_id", "seconds", "peak_rss_bytes")
 _WANTED = pa.schema([("document_id", pa.string()), ("stage_key", pa.string())])
+
+_FOUND = pa.schema(
+    [
+        ("document_id", pa.string()),
+        ("stage_key", pa.string()),
+        ("outcome", pa.string()),
+        ("reason", pa.string()),
+        ("file", pa.string()),
+        ("seconds", pa.float64()),
+    ]
+)
 
 _KEPT = """
 CREATE OR REPLACE TEMP TABLE kept AS
@@ -68,7 +80,8 @@ class Ledger:
         self._connection.register("empty", LEDGER.empty_table())
         self._connection.execute("CREATE VIEW ledger AS SELECT * FROM empty")
         for path in sorted(folder.glob("*.parquet")):
-            self._append(read_table(path, LEDGER))
+            for batch in read_batches(path, LEDGER, _ROWS_AT_ONCE):
+                self._append(pa.Table.from_batches([batch]))
 
     @classmethod
     def beside_a_run(cls, folder: Path, spill: Path) -> "Ledger":
@@ -86,16 +99,29 @@ class Ledger:
                     raise
 
     def find(self, kind: str, stage: str, document_ids: list[str], stage_keys: list[str]) -> dict[str, dict[str, Any]]:
-        """The newest row of each (document, key) that is done, by document id; absent where nothing is done."""
+        """`find_rows` by document id."""
+        rows = self.find_rows(kind, stage, document_ids, stage_keys)
+        return {row["document_id"]: row | {"stage": stage} for row in rows.to_pylist()}
+
+    def find_rows(self, kind: str, stage: str, document_ids: Sequence[str], stage_keys: Sequence[str]) -> pa.Table:
+        """The newest row of each (document, key) that is done, in no stated order; none where nothing is done.
+
+        Columns: `document_id`, `stage_key`, `outcome`, `reason`, `file`, `seconds`. A document is asked for once.
+        """
         table = self._tables.get((kind, stage))
-        if table is None or not document_ids:
-            return {}
+        if table is None or not len(document_ids):
+            return _FOUND.empty_table()
         wanted = pa.table([document_ids, stage_keys], schema=_WANTED)
         query = f"""
-            SELECT '{stage}' AS stage, document_id, stage_key, outcome, reason, file, seconds
-            FROM {table} JOIN wanted USING (document_id, stage_key) ORDER BY recorded_at
+            SELECT {", ".join(_FOUND.names)}, recorded_at FROM {table} JOIN wanted USING (document_id, stage_key)
         """  # noqa: S608
-        return {row["document_id"]: row for row in self.select(query, wanted=wanted).to_pylist()}
+        found = self.select(query, wanted=wanted)
+        if pc.count_distinct(found.column("document_id")).as_py() < found.num_rows:
+            # The last row of each document is the newest one.
+            found = found.sort_by("recorded_at").append_column("place", pa.array(range(found.num_rows), pa.int64()))
+            newest = found.group_by("document_id").aggregate([("place", "max")]).column("place_max")
+            found = found.take(newest.combine_chunks())
+        return found.select(_FOUND.names).cast(_FOUND)
 
     def costs(self, stage: str, wanted: pa.Table, *, up_to: str) -> pa.Table:
         """Seconds and peak memory of what made these rows (`document_id`, `stage_key`, `file`) of a stage: those of the

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tasks.lake.files import as_of_now, read_table, replace_file, unreadable, version_stamp
+from tasks.lake.files import as_of_now, columns_in, read_table, replace_file, unreadable, version_stamp
 from tasks.lake.layout import Lake
 
 STORED_AS = "stored_as"
@@ -170,8 +170,7 @@ def _of_names(
     groups = sorted({group for name in names for group in names_in(path)[name]})
     try:
         with pq.ParquetFile(path) as file:
-            columns = [name for name in file.schema_arrow.names if name in schema.names]
-            table = file.read_row_groups(groups, columns=[*columns, STORED_AS], use_threads=False)
+            table = file.read_row_groups(groups, columns=[*columns_in(file, schema), STORED_AS], use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
         raise unreadable(path, error) from error
     table = table.filter(pc.is_in(table.column(STORED_AS), pa.array(names, pa.string())))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import Outcome, StageName
@@ -139,6 +140,11 @@ class BatchRef:
         """Where the stage's rows of these documents are."""
         path = self.locations[stage]
         return _read_locations(path, path.stat().st_mtime_ns)
+
+    def keys_after(self, stage: StageName) -> dict[str, str]:
+        """Stage keys of the documents that came out of a stage, by document id."""
+        rows = self.read_locations(stage).filter(pc.field("outcome") == Outcome.OK.value)
+        return dict(zip(rows.column("document_id").to_pylist(), rows.column("stage_key").to_pylist(), strict=True))
 
     def survivors(self, stage: StageName) -> dict[str, dict[str, Any]]:
         """Location rows of the documents that came out of a stage, by document id."""

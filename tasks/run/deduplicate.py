@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,18 +13,30 @@ from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
+from tasks.dedup.compared import COMPARED, Compared
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
-from tasks.lake.files import read_table
+from tasks.errors import RunError
+from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import SIGNATURES
 from tasks.lake.runs import Runs
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import in_parts, part_name, stage_keys
+from tasks.run.execute import in_parts, part_name, stage_keys, without
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
+from tasks.run.recent_texts import RecentTexts
 from tasks.run.registry import STAGES
-from tasks.run.stored import load_rows, location, read_places, reworked, store, write_locations
+from tasks.run.stored import (
+    done_locations,
+    load_rows,
+    location,
+    location_rows,
+    read_places,
+    reworked,
+    store,
+    write_locations,
+)
 from tasks.stage import Batch, Cost, Drop, Signed, StageOutput, ids_of
 
 _REASONS = {"exact": "exact duplicate of {}", "near": "near duplicate of {}", "contained": "contained_in {}"}
@@ -33,16 +46,15 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     """Makes the signatures that a batch still lacks."""
     documents, previous = _arrived(context, batch)
     keys = _signature_keys(context, documents, previous)
-    found = context.ledger.find("output", SIGNATURES, list(keys), list(keys.values()))
-    done = {} if StageName.DEDUP in context.options.force else found
-    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
-    rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    for part, some in enumerate(in_parts(context, pending)):
+    found = context.ledger.find_rows("output", SIGNATURES, list(keys), list(keys.values()))
+    done = found.slice(0, 0) if StageName.DEDUP in context.options.force else found
+    rows = [done_locations(SIGNATURES, done)]
+    for part, some in enumerate(in_parts(context, without(documents, ids_of(done)))):
         reads = STAGES[StageName.DEDUP].reads
         tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in reads}
         output = run_guarded(STAGES[StageName.DEDUP], Batch(some, tables), context, SIGNATURE)
         reworked(context, SIGNATURES, found, output, SIGNATURE)
-        rows += store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE)
+        rows.append(store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE))
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
 
@@ -57,23 +69,41 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     if taken_over is not None and not _covers(taken_over, context, batches):
         before, taken_over = None, None
     Runs(context.lake).update(context.run_id, decided_from=decided_from, decided_as=before)
-    decisions = (
-        decide((part() for part in signed.signatures), signed.text_of, dedup_settings(context), signed.precedence)
-        if taken_over is None
-        else taken_over
-    )
+    decisions = _decide(context, signed) if taken_over is None else taken_over
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
 
 
+def _decide(context: RunContext, signed: Signed) -> pa.Table:
+    compared = Compared(signed.compared)
+    signatures = (part() for part in signed.signatures)
+    decisions = decide(signatures, signed.text_of, dedup_settings(context), signed.precedence, compared)
+    if compared.is_grown:
+        write_table(compared.table(), _compared_at(context), COMPARED, durable=False)
+    return decisions
+
+
+def _compared_at(context: RunContext) -> Path:
+    """Where the lake remembers what pairs of texts share: rebuildable, and of one length of shingle."""
+    shape = digest([STAGES[StageName.DEDUP].version, dedup_settings(context).shingle_size])
+    return context.lake.cache / "compared" / f"{shape}.parquet"
+
+
+def _compared(context: RunContext) -> pa.Table:
+    path = _compared_at(context)
+    try:
+        return read_table(path, COMPARED) if path.exists() else COMPARED.empty_table()
+    except RunError:  # torn where the machine lost its power: the pairs are compared again
+        path.unlink()
+        return COMPARED.empty_table()
+
+
 def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:
     """A digest of all that the decisions follow from: the signed documents, who comes first, and the stage itself."""
+    signed = [_signed(context, batch).filter(pc.field("outcome") == Outcome.OK.value) for batch in batches]
     keys = sorted(
-        (row["document_id"], row["stage_key"])
-        for batch in batches
-        for row in _signed(context, batch)
-        if row["outcome"] == Outcome.OK
+        pair for rows in signed for pair in zip(ids_of(rows), rows.column("stage_key").to_pylist(), strict=True)
     )
     places = sorted({precedence[i] for i, _ in keys if i in precedence})
     ranks = {place: rank for rank, place in enumerate(places)}
@@ -104,12 +134,8 @@ def _decisions_of(context: RunContext, run_id: str) -> pa.Table:
 def _covers(decisions: pa.Table, context: RunContext, batches: Sequence[BatchRef]) -> bool:
     """Whether there is a decision for every signed document: rows may have been erased, or lost with a torn file."""
     decided = set(ids_of(decisions))
-    return all(
-        row["document_id"] in decided
-        for batch in batches
-        for row in _signed(context, batch)
-        if row["outcome"] == Outcome.OK
-    )
+    signed = (_signed(context, batch).filter(pc.field("outcome") == Outcome.OK.value) for batch in batches)
+    return all(decided.issuperset(ids_of(rows)) for rows in signed)
 
 
 def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: bool = False) -> Signed:
@@ -117,21 +143,22 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
 
     Where they were taken over from an earlier run, so is whether they stood when they were made again (not `anew`).
     """
-    places = {
-        document_id: row["file"]
-        for batch in batches
-        for document_id, row in batch.survivors(StageName.NORMALIZE).items()
-    }
+    places: dict[str, str] = {}
+    for batch in batches:
+        rows = batch.read_locations(StageName.NORMALIZE).filter(pc.field("outcome") == Outcome.OK.value)
+        places |= zip(ids_of(rows), rows.column("file").to_pylist(), strict=True)
 
     def signatures(batch: BatchRef) -> pa.Table:
-        rows = _signed(context, batch)
-        return read_places(context, {row["document_id"]: row["file"] for row in rows if row["file"]}, SIGNATURE)
+        rows = _signed(context, batch).filter(pc.field("file").is_valid())
+        places = dict(zip(ids_of(rows), rows.column("file").to_pylist(), strict=True))
+        return read_places(context, places, SIGNATURE)
 
     return Signed(
         [partial(signatures, batch) for batch in batches],
-        lambda ids: _texts(context, places, ids),
+        RecentTexts(context.lake, places).of,
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
+        _compared(context),
     )
 
 
@@ -199,7 +226,7 @@ def precedence(context: RunContext, batches: Sequence[BatchRef], keeper: Keeper)
 def _store_decisions(
     context: RunContext,
     batch: BatchRef,
-    signed: Sequence[dict[str, Any]],
+    signed: pa.Table,
     decisions: Mapping[str, dict[str, Any]],
     share: float,
 ) -> BatchRef:
@@ -207,20 +234,19 @@ def _store_decisions(
     name = StageName.DEDUP
     documents, previous = _arrived(context, batch)
     standing = _standing(context, batch, previous, decisions)
-    documents = documents.filter(pa.array([i not in standing for i in ids_of(documents)], pa.bool_()))
-    stage_key = stage_keys(context, name, documents.to_pylist(), previous)
+    documents = without(documents, standing)
+    stage_key = stage_keys(context, name, documents, previous)
     keys = {i: digest([stage_key[i], decisions.get(i)]) for i in ids_of(documents)}
     forced = name in context.options.force
-    done = {} if forced else context.ledger.find("output", name, list(keys), list(keys.values()))
-    rows = list(standing.values())
-    rows += [location(name, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
-    failed = {
-        row["document_id"]: row
-        for row in signed
-        if row["outcome"] == Outcome.QUARANTINED and row["document_id"] not in standing
-    }
-    rows += [location(name, i, keys[i], row, computed=row["computed"]) for i, row in failed.items()]
-    pending = documents.filter(pa.array([i not in done and i not in failed for i in ids_of(documents)], pa.bool_()))
+    wanted = [] if forced else list(keys)
+    done = context.ledger.find_rows("output", name, wanted, [keys[i] for i in wanted])
+    failed = [
+        location(name, row["document_id"], keys[row["document_id"]], row, computed=row["computed"])
+        for row in signed.filter(pc.field("outcome") == Outcome.QUARANTINED.value).to_pylist()
+        if row["document_id"] not in standing
+    ]
+    rows = [location_rows(list(standing.values())), done_locations(name, done), location_rows(failed)]
+    pending = without(documents, [*ids_of(done), *(row["document_id"] for row in failed)])
     if pending.num_rows:
         made = [decisions[i] for i in ids_of(pending)]
         drops = tuple(
@@ -228,12 +254,13 @@ def _store_decisions(
             for row in made
             if row["decision"] == "dropped"
         )
-        keys_signed = {row["document_id"]: row["stage_key"] for row in signed}
-        recorded = context.ledger.find("output", SIGNATURES, list(keys_signed), list(keys_signed.values()))
-        costs = {i: Cost(share + (recorded[i]["seconds"] or 0.0)) for i in ids_of(pending)}
+        signed_ids, signed_keys = ids_of(signed), signed.column("stage_key").to_pylist()
+        recorded = context.ledger.find_rows("output", SIGNATURES, signed_ids, signed_keys)
+        spent = dict(zip(ids_of(recorded), recorded.column("seconds").to_pylist(), strict=True))
+        costs = {i: Cost(share + (spent[i] or 0.0)) for i in ids_of(pending)}
         output = StageOutput(pa.Table.from_pylist(made, schema=DEDUP), (), drops, costs)
-        rows += store(context, name, part_name(batch, 0), pending, keys, output)
-    context.progress.advance(name, len(rows), pending.num_rows)
+        rows.append(store(context, name, part_name(batch, 0), pending, keys, output))
+    context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
 
 
@@ -249,19 +276,12 @@ def _standing(
 
 def _arrived(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:
     """The batch's documents that came as far as this stage, and their keys of the stage before."""
-    survivors = batch.survivors(StageName.LANGUAGE)
+    previous = batch.keys_after(StageName.LANGUAGE)
     documents = batch.read_documents()
-    documents = documents.filter(pa.array([i in survivors for i in ids_of(documents)], pa.bool_()))
-    return documents, {i: row["stage_key"] for i, row in survivors.items()}
+    arrived = pc.is_in(documents.column("document_id"), pa.array(list(previous), pa.string()))
+    return documents.filter(arrived), previous
 
 
-def _signed(context: RunContext, batch: BatchRef) -> list[dict[str, Any]]:
+def _signed(context: RunContext, batch: BatchRef) -> pa.Table:
     path = context.folder / "progress" / SIGNATURES / f"{batch.number:05d}.parquet"
-    return list(read_table(path, LOCATIONS).to_pylist())
-
-
-def _texts(context: RunContext, places: Mapping[str, str], document_ids: Sequence[str]) -> dict[str, str]:
-    # Without the rest of the row, such as the map of offsets: candidates are read over and over.
-    schema = pa.schema([STAGES[StageName.NORMALIZE].writes.field(name) for name in ("document_id", "text")])
-    rows = read_places(context, {document_id: places[document_id] for document_id in document_ids}, schema)
-    return dict(zip(document_ids, rows.column("text").to_pylist(), strict=True))
+    return read_table(path, LOCATIONS)

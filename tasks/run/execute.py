@@ -1,36 +1,42 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from schemas.documents import DOCUMENTS
 from schemas.names import StageName
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.forced import chained_key
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys
 from tasks.run.registry import PREVIOUS, STAGES
-from tasks.run.stored import load_rows, location, reworked, store, write_locations
+from tasks.run.stored import done_locations, load_rows, location_rows, reworked, store, write_locations
 from tasks.stage import Batch, ids_of
 
 
 def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:
     """Takes a batch through one stage; documents that are done under the same key are not computed again, unless the
     stage is forced. Documents that the run does not take in keep their rows."""
-    documents, keys, rows = _expected(context, name, batch)
-    found = context.ledger.find("output", name, list(keys), list(keys.values()))
-    done = {} if name in context.options.force else found
-    pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
-    rows += [location(name, i, chained_key(row), row, computed=False) for i, row in done.items()]
+    documents, keys, standing = _expected(context, name, batch)
+    found = context.ledger.find_rows("output", name, list(keys), list(keys.values()))
+    done = found.slice(0, 0) if name in context.options.force else found
+    pending = without(documents, ids_of(done))
+    rows = [standing, done_locations(name, done)]
     for part, some in enumerate(in_parts(context, pending)):
         tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in STAGES[name].reads}
         output = run_guarded(STAGES[name], Batch(some, tables), context)
         marks = reworked(context, name, found, output, STAGES[name].writes)
-        rows += store(context, name, part_name(batch, part), some, keys, output, marks=marks)
-    context.progress.advance(name, len(rows), pending.num_rows)
+        rows.append(store(context, name, part_name(batch, part), some, keys, output, marks=marks))
+    context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
+
+
+def without(documents: pa.Table, document_ids: Collection[str]) -> pa.Table:
+    """The rows of a table that are not of these documents, in their order."""
+    gone = pa.array(document_ids, pa.string())
+    return documents.filter(pc.invert(pc.is_in(documents.column("document_id"), gone)))
 
 
 def in_parts(context: RunContext, documents: pa.Table) -> Iterator[pa.Table]:
@@ -46,28 +52,35 @@ def part_name(batch: BatchRef, part: int) -> str:
 
 
 def stage_keys(
-    context: RunContext, name: StageName, documents: Sequence[Mapping[str, Any]], previous: Mapping[str, str]
+    context: RunContext, name: StageName, documents: pa.Table, previous: Mapping[str, str]
 ) -> dict[str, str]:
-    """The stage key of each document (rows of `DOCUMENTS`), from its key of the stage before."""
+    """The stage key of each document (rows of `DOCUMENTS`), from its key of the stage before, in their order."""
     stage, settings = STAGES[name], context.settings(name)
-    keys: dict[str, str] = {}
-    named = DocumentKeys()
-    for row in documents:
-        shaping = {column: row[column] for column in stage.context}
+    columns = key_columns(name)
+    named, keys = DocumentKeys(), {}
+    for document_id, doc_class, *shaped in zip(*(documents.column(name).to_pylist() for name in columns), strict=True):
+        shaping = dict(zip(columns[2:], shaped, strict=True))
         if stage.attachments:
-            shaping |= stage.attachments(row, settings)
-        base = context.base(name, row["doc_class"])
-        keys[row["document_id"]] = named.of(base, previous[row["document_id"]], shaping)
+            row = {"document_id": document_id, "doc_class": doc_class, **shaping}
+            shaping = {column: row[column] for column in stage.context} | dict(stage.attachments(row, settings))
+        keys[document_id] = named.of(context.base(name, doc_class), previous[document_id], shaping)
     return keys
 
 
-def _expected(
-    context: RunContext, name: StageName, batch: BatchRef
-) -> tuple[pa.Table, dict[str, str], list[dict[str, Any]]]:
-    """The documents that come to a stage with their keys, and the rows of those that stand as they are."""
-    previous = {i: row["stage_key"] for i, row in batch.survivors(PREVIOUS[name]).items()}
+def key_columns(name: StageName) -> list[str]:
+    """The columns of `DOCUMENTS` that `stage_keys` reads: the id, the class, and what shapes the output."""
+    stage = STAGES[name]
+    others = [column for column in DOCUMENTS.names if column not in ("document_id", "doc_class")]
+    if stage.attachments:
+        return ["document_id", "doc_class", *others]
+    return ["document_id", "doc_class", *stage.context]
+
+
+def _expected(context: RunContext, name: StageName, batch: BatchRef) -> tuple[pa.Table, dict[str, str], pa.Table]:
+    """The documents that come to a stage with their keys, and the `LOCATIONS` rows of those that stand as they are."""
+    previous = batch.keys_after(PREVIOUS[name])
     standing = standing_rows(context, name, batch, previous)
     documents = batch.read_documents()
-    wanted = [i in previous and i not in standing for i in ids_of(documents)]
-    documents = documents.filter(pa.array(wanted, pa.bool_()))
-    return documents, stage_keys(context, name, documents.to_pylist(), previous), list(standing.values())
+    documents = documents.filter(pc.is_in(documents.column("document_id"), pa.array(list(previous), pa.string())))
+    documents = without(documents, standing)
+    return documents, stage_keys(context, name, documents, previous), location_rows(list(standing.values()))

@@ -12,7 +12,7 @@ from schemas.measures import MEASURES
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.gold.labels import Labels
-from tasks.gold.table import label_digest
+from tasks.gold.table import label_digests
 from tasks.index.freshness import actual_lags
 from tasks.lake.files import read_table, write_table
 from tasks.lake.packed import read_stored
@@ -55,7 +55,7 @@ def write_facts(
         evidence = CorpusEvidence(
             documents=plan,
             locations=outcomes,
-            outputs=lambda wanted: stage_outputs(context, wanted, batches),
+            outputs=lambda wanted, schema=None: stage_outputs(context, wanted, batches, schema),
             labels=labels,
             index=index,
             live=live,
@@ -75,7 +75,7 @@ def write_facts(
         unsaid = unsaid.filter(pa.array([pair not in said for pair in _measured(unsaid)], pa.bool_()))
     parts.append(unsaid)
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    digests = {i: label_digest(labels, i, labels_read(name)) for i in ids_of(plan)}
+    digests = label_digests(labels, labels_read(name))
     path = context.folder / "facts" / f"{name}.parquet"
     write_table(stamp(concat_rows(parts), keys, labels.version, digests), path, MEASURES)
     return path
@@ -100,7 +100,7 @@ def add_actual_lags(
     """
     path = context.folder / "facts" / f"{StageName.INDEX}.parquet"
     keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    digests = {i: label_digest(labels, i, labels_read(StageName.INDEX)) for i in ids_of(plan)}
+    digests = label_digests(labels, labels_read(StageName.INDEX))
     lags = stamp(actual_lags(plan, live, promoted), keys, labels.version, digests)
     write_table(concat_rows([read_table(path, MEASURES), lags]), path, MEASURES)
 
@@ -188,6 +188,9 @@ def _without_output(
     dropped on purpose.
     """
     rows = MetricRows(name)
+    bound = pa.array(sorted({document_id for document_id, _ in labels.bound}), pa.string())
+    plan = plan.filter(pc.is_in(plan.column("document_id"), bound))
+    here = here.filter(pc.is_in(here.column("document_id"), bound))
     made = set(ids_of(here.filter(pc.field("file").is_valid())))
     failed = set(ids_of(here.filter(pc.field("outcome") == Outcome.QUARANTINED.value)))
     metrics = [metric for metric in catalogue.of_stage(name) if metric.needs == "gold" and metric.per != "run"]
@@ -201,7 +204,7 @@ def _without_output(
     labelled = {document_id for document_id, kind in labels.bound if kind in STAGES[name].labels}
     gold = {metric.id: metric for metric in metrics}
     parts = [rows.table()]
-    for batch in batches:
+    for batch in batches if failed & labelled else ():
         wanted = sorted(failed & labelled & set(ids_of(batch.read_documents())))
         if wanted:
             parts.append(as_missing(score_nothing(context, name, batch, wanted, labels), gold))

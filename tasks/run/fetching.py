@@ -1,22 +1,33 @@
 """The first stage: what is known is not fetched again, and what is fetched completes the batch's document rows."""
 
-from typing import Any
+import os
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS
 from schemas.names import Cohort, Outcome, StageName
 from tasks.lake.files import write_table
 from tasks.lake.raw import raw_missing
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import in_parts, part_name
-from tasks.run.forced import chained_key
+from tasks.run.execute import in_parts, part_name, without
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import document_key, fetch_key
 from tasks.run.registry import STAGES
-from tasks.run.stored import load_rows, location, read_places, reworked, store, write_locations
+from tasks.run.stored import (
+    done_locations,
+    load_rows,
+    location,
+    location_rows,
+    read_places,
+    reworked,
+    store,
+    write_locations,
+)
 from tasks.stage import Batch, Failure, StageOutput, ids_of
+
+_COMPLETED = ("size_bytes", "media_type_declared")
 
 
 def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
@@ -24,51 +35,56 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     name = StageName.FETCH
     documents = batch.read_documents()
     standing = standing_rows(context, name, batch, {})
-    documents = documents.filter(pa.array([i not in standing for i in ids_of(documents)], pa.bool_()))
+    documents = without(documents, standing)
     version = STAGES[name].version
-    described = {row["document_id"]: (row["content_sha"], row["media_type_declared"]) for row in documents.to_pylist()}
     done, fetched_before = fetched_rows(context, documents)
     forced = name in context.options.force and context.options.asks_sources
-    pending = documents.filter(pa.array([forced or i not in done for i in ids_of(documents)], pa.bool_()))
-    rows = list(standing.values())
-    rows += [location(name, i, chained_key(row), row, computed=False) for i, row in done.items() if not forced]
+    done = done.slice(0, 0) if forced else done
+    pending = without(documents, ids_of(done))
+    rows = [location_rows(list(standing.values())), done_locations(name, done)]
     for part, some in enumerate(in_parts(context, pending)):
         if not context.options.asks_sources:
-            rows += _without_bytes(context, part_name(batch, part), some)
+            rows.append(_without_bytes(context, part_name(batch, part), some))
             continue
         previous = {} if forced else {name: _previous_fetches(context, some)}
         output = run_guarded(STAGES[name], Batch(some, previous), context)
+        described = some.select(["document_id", "content_sha", "media_type_declared"]).to_pylist()
         keys = {
-            i: document_key(context.bases[name], fetch_key(version, described[i][0] or "", described[i][1]), {})
-            for i in ids_of(some)
+            row["document_id"]: document_key(
+                context.bases[name], fetch_key(version, row["content_sha"] or "", row["media_type_declared"]), {}
+            )
+            for row in described
         }
         for row in output.table.select(["document_id", "content_sha", "media_type_declared"]).to_pylist():
             keys[row["document_id"]] = fetch_key(version, row["content_sha"], row["media_type_declared"])
-        same = {i: row for i, row in fetched_before.items() if row["stage_key"] == keys.get(i)}
+        wanted = [keys.get(i) for i in ids_of(fetched_before)]
+        same = fetched_before.filter(pc.equal(fetched_before.column("stage_key"), pa.array(wanted, pa.string())))
         marks = reworked(context, name, same, output, STAGES[name].writes)
-        rows += store(context, name, part_name(batch, part), some, keys, output, marks=marks)
-    context.progress.advance(name, len(rows), pending.num_rows)
+        rows.append(store(context, name, part_name(batch, part), some, keys, output, marks=marks))
+    context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
     return _complete_documents(context, fetched)
 
 
-def fetched_rows(
-    context: RunContext, documents: pa.Table
-) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-    """The ledger's rows of documents that `fetch` need not take again, and all that it has of the same bytes."""
+def fetched_rows(context: RunContext, documents: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The ledger's rows (`Ledger.find_rows`) of documents that `fetch` need not take again, and all that it has of the
+    same bytes."""
     name = StageName.FETCH
-    shas = dict(zip(ids_of(documents), documents.column("content_sha").to_pylist(), strict=True))
-    declared = dict(zip(ids_of(documents), documents.column("media_type_declared").to_pylist(), strict=True))
-    known = {i: fetch_key(STAGES[name].version, sha, declared[i]) for i, sha in shas.items() if sha}
+    documents = documents.filter(pc.field("content_sha").is_valid())
+    ids, shas, declared = (
+        documents.column(column).to_pylist() for column in ("document_id", "content_sha", "media_type_declared")
+    )
+    known = [fetch_key(STAGES[name].version, sha, told) for sha, told in zip(shas, declared, strict=True)]
     # What cannot be fetched under these settings may be under others (a size limit).
-    refused = {i: document_key(context.bases[name], key, {}) for i, key in known.items()}
-    done = context.ledger.find("output", name, list(refused), list(refused.values()))
-    fetched_before = context.ledger.find("output", name, list(known), list(known.values()))
-    done |= {i: row for i, row in fetched_before.items() if _stored(context, shas[i])}
-    return done, fetched_before
+    refused = [document_key(context.bases[name], key, {}) for key in known]
+    done = context.ledger.find_rows("output", name, ids, refused)
+    fetched_before = context.ledger.find_rows("output", name, ids, known)
+    sha_of = dict(zip(ids, shas, strict=True))
+    stored = fetched_before.filter(pa.array([_stored(context, sha_of[i]) for i in ids_of(fetched_before)], pa.bool_()))
+    return pa.concat_tables([without(done, ids_of(stored)), stored]), fetched_before
 
 
-def _without_bytes(context: RunContext, part: str, documents: pa.Table) -> list[dict[str, Any]]:
+def _without_bytes(context: RunContext, part: str, documents: pa.Table) -> pa.Table:
     """Location rows of documents whose bytes the lake has not, in a run that asks no source: what failed before has
     still failed, and is not another attempt."""
     name = StageName.FETCH
@@ -77,13 +93,14 @@ def _without_bytes(context: RunContext, part: str, documents: pa.Table) -> list[
     for document_id, row in failed.items():
         still = {"outcome": Outcome.QUARANTINED, "reason": row["error_class"]}
         rows.append(location(name, document_id, row["stage_key"], still, computed=False))
-    lost = documents.filter(pa.array([i not in failed for i in ids_of(documents)], pa.bool_()))
+    lost = without(documents, failed)
     if lost.num_rows:
         error = raw_missing()
         failures = tuple(Failure(i, error.error_class, str(error), error.remedy, error.transient) for i in ids_of(lost))
         keys = {i: document_key(context.bases[name], "", {}) for i in ids_of(lost)}
-        rows += store(context, name, part, lost, keys, StageOutput(STAGES[name].writes.empty_table(), failures))
-    return rows
+        stored = store(context, name, part, lost, keys, StageOutput(STAGES[name].writes.empty_table(), failures))
+        return pa.concat_tables([location_rows(rows), stored])
+    return location_rows(rows)
 
 
 def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
@@ -98,27 +115,30 @@ def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
 
 
 def _stored(context: RunContext, content_sha: str) -> bool:
-    return (context.lake.raw / content_sha[:2] / content_sha).is_file()
+    return os.path.isfile(f"{context.lake.raw}/{content_sha[:2]}/{content_sha}")  # noqa: PTH113 - one for each document
 
 
 def _complete_documents(context: RunContext, batch: BatchRef) -> BatchRef:
+    """The batch's rows of the plan, as what was fetched completes them.
+
+    A server says the type only with the bytes; a later plan that asks for none must know it.
+    """
     documents = batch.read_documents()
-    fetched = load_rows(context, StageName.FETCH, batch, sorted(batch.survivors(StageName.FETCH)))
-    found = {row["document_id"]: row for row in fetched.to_pylist()}
-    rows = []
-    for row in documents.to_pylist():
-        fetch = found.get(row["document_id"])
-        if fetch is not None:
-            row["content_sha"] = fetch["content_sha"]
-            row["size_bytes"] = fetch["size_bytes"]
-            # A server says the type only with the bytes; a later plan that asks for none must know it.
-            row["media_type_declared"] = fetch["media_type_declared"]
-            row["commit_time"] = fetch["commit_time"] or row["commit_time"]
-            # A document that live could not fetch has no bytes there: whatever is found now is a change.
-            if row["cohort"] in (Cohort.CHANGED, Cohort.UNCHANGED):
-                same = row["previous_content_sha"] == fetch["content_sha"]
-                row["cohort"] = Cohort.UNCHANGED if same else Cohort.CHANGED
-        rows.append(row)
+    ids = documents.column("document_id")
+    fetched = load_rows(context, StageName.FETCH, batch, sorted(batch.keys_after(StageName.FETCH)))
+    at = pc.index_in(ids, fetched.column("document_id").combine_chunks())
+    there = at.is_valid()
+    found = {name: fetched.column(name).take(at) for name in ("content_sha", *_COMPLETED, "commit_time")}
+    columns = {name: documents.column(name) for name in DOCUMENTS.names}
+    for name in ("content_sha", *_COMPLETED):
+        columns[name] = pc.if_else(there, found[name], columns[name])
+    columns["commit_time"] = pc.coalesce(found["commit_time"], columns["commit_time"])
+    # A document that live could not fetch has no bytes there: whatever is found now is a change.
+    same = pc.fill_null(pc.equal(documents.column("previous_content_sha"), found["content_sha"]), False)
+    told = pc.is_in(documents.column("cohort"), pa.array([Cohort.CHANGED.value, Cohort.UNCHANGED.value]))
+    compared = pc.if_else(same, Cohort.UNCHANGED.value, Cohort.CHANGED.value)
+    columns["cohort"] = pc.if_else(pc.and_(there, told), compared, documents.column("cohort"))
     path = batch.documents.with_name(f"{batch.number:05d}-fetched.parquet")
-    write_table(pa.Table.from_pylist(rows, schema=DOCUMENTS), path, DOCUMENTS, durable=False)
+    made = pa.table([columns[f.name].cast(f.type) for f in DOCUMENTS], schema=DOCUMENTS)
+    write_table(made, path, DOCUMENTS, durable=False)
     return BatchRef(batch.number, path, batch.locations)

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from schemas.names import Outcome, StageName
 from tasks.run.keys import digest
 
@@ -73,6 +76,14 @@ def chained_key(row: Mapping[str, Any]) -> str:
     if row["outcome"] == Outcome.OK and reason is not None and reason.startswith(_MARK):
         return digest([row["stage_key"], reason])
     return str(row["stage_key"])
+
+
+def chained_keys(rows: pa.Table) -> pa.ChunkedArray:
+    """`chained_key` of ledger rows in a table (`outcome`, `reason`, `stage_key`)."""
+    if not pc.any(pc.starts_with(rows.column("reason"), _MARK)).as_py():
+        return rows.column("stage_key")
+    plain = rows.select(["outcome", "reason", "stage_key"]).to_pylist()
+    return pa.chunked_array([[chained_key(row) for row in plain]], pa.string())
 
 
 def changed_outputs(

@@ -13,7 +13,7 @@ from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.gold.labels import Labels
-from tasks.gold.table import label_digest
+from tasks.gold.table import label_digests
 from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
 from tasks.run.context import BatchRef, RunContext
@@ -46,11 +46,14 @@ def score_documents(
     """
     found: dict[int, dict[str, tuple[str, str]]] = {}
     collected: list[_Scored] = []
+    digests = label_digests(labels, labels_read(name))
     for batch in batches:
-        keys = _measure_keys(context, name, batch, labels)
-        done = {} if anew else context.ledger.find("measures", name, list(keys), list(keys.values()))
-        found[batch.number] = {i: (row["file"], keys[i]) for i, row in done.items()}
-        pending = {i: key for i, key in keys.items() if i not in done}
+        keys = _measure_keys(context, name, batch, digests)
+        wanted = {} if anew else keys
+        done = context.ledger.find_rows("measures", name, list(wanted), list(wanted.values()))
+        files = zip(ids_of(done), done.column("file").to_pylist(), strict=True)
+        here = found[batch.number] = {document_id: (file, keys[document_id]) for document_id, file in files}
+        pending = {document_id: key for document_id, key in keys.items() if document_id not in here}
         for some in _parts(pending, context.configuration.run.batch_size):
             collected.append(_score_batch(context, name, batch, labels, some))
             if sum(part.rows.num_rows for part in collected) > _FLUSH_ROWS:
@@ -82,12 +85,17 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     return {document_id: Cost(seconds or 0.0, peak) for document_id, seconds, peak in zip(*rows.values(), strict=True)}
 
 
-def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
-    """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included."""
+def stage_outputs(
+    context: RunContext, stage: StageName, batches: Sequence[BatchRef], schema: pa.Schema | None = None
+) -> Iterator[pa.Table]:
+    """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included.
+
+    With a `schema`, its columns only.
+    """
     for batch in batches:
-        rows = {r["document_id"]: r for r in batch.read_locations(stage).to_pylist() if r["file"] is not None}
-        if rows:
-            yield load_rows(context, stage, batch, sorted(rows))
+        here = batch.read_locations(stage).filter(pc.field("file").is_valid())
+        if here.num_rows:
+            yield load_rows(context, stage, batch, sorted(ids_of(here)), schema)
 
 
 def score_nothing(
@@ -134,7 +142,7 @@ def _score_batch(
     evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, context.resources.raw, settings)
     survival = survival_of_documents(name, batch, tables, ids, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
-    digests = {i: label_digest(labels, i, labels_read(name)) for i in ids}
+    digests = label_digests(labels, labels_read(name))
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
 
 
@@ -142,17 +150,23 @@ def stamp(
     rows: pa.Table, stage_keys: Mapping[str, str], gold_version: str | None, digests: Mapping[str, str | None]
 ) -> pa.Table:
     """Fills in what an evaluator cannot know: the stage key, the gold version, the digest of the labels."""
-    ids = rows.column("document_id").to_pylist()
-    labelled = [digests.get(i) if i is not None else None for i in ids]
+    labelled = _of_documents(rows, {i: found for i, found in digests.items() if found is not None})
+    gold = pc.if_else(labelled.is_valid(), pa.scalar(gold_version, pa.string()), pa.scalar(None, pa.string()))
     columns = {
-        "stage_key": pa.array([stage_keys.get(i) if i is not None else None for i in ids], pa.string()),
-        "gold_version": pa.array([gold_version if d else None for d in labelled], pa.string()).dictionary_encode(),
-        "label_digest": pa.array(labelled, pa.string()),
+        "stage_key": _of_documents(rows, stage_keys),
+        "gold_version": gold.dictionary_encode(),
+        "label_digest": labelled,
     }
     for column, values in columns.items():
         field = MEASURES.field(column)
         rows = rows.set_column(rows.schema.get_field_index(column), field, values.cast(field.type))
     return rows
+
+
+def _of_documents(rows: pa.Table, values: Mapping[str, str]) -> pa.ChunkedArray:
+    """The value of each row's document, null where it has none."""
+    at = pc.index_in(rows.column("document_id"), value_set=pa.array(list(values), pa.string()))
+    return pa.chunked_array([pa.array(list(values.values()), pa.string())]).take(at)
 
 
 def _flush(
@@ -196,19 +210,15 @@ def _unused(path: Path) -> Path:
     return free
 
 
-def _measure_keys(context: RunContext, name: StageName, batch: BatchRef, labels: Labels) -> dict[str, str]:
-    version, kinds = scorer(name), labels_read(name)
+def _measure_keys(context: RunContext, name: StageName, batch: BatchRef, digests: Mapping[str, str]) -> dict[str, str]:
+    """By document that has a row; `digests` are those of its labels, where it has some."""
+    version = scorer(name)
     measuring = measuring_settings(context.settings(name))
+    here = batch.read_locations(name).filter(pc.field("file").is_valid())
+    columns = (here.column(column).to_pylist() for column in ("document_id", "stage_key", "file"))
     return {
-        row["document_id"]: measures_key(
-            row["stage_key"],
-            row["file"],
-            version,
-            label_digest(labels, row["document_id"], kinds),
-            measuring,
-        )
-        for row in batch.read_locations(name).to_pylist()
-        if row["file"] is not None
+        document_id: measures_key(stage_key, file, version, digests.get(document_id), measuring)
+        for document_id, stage_key, file in zip(*columns, strict=True)
     }
 
 

@@ -1,12 +1,13 @@
 """What a stage made: written to the lake first, then named in the ledger; and read again."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
 from schemas.names import Outcome, StageName
@@ -15,7 +16,7 @@ from tasks.lake import packed
 from tasks.lake.files import write_table
 from tasks.lake.layout import SIGNATURES
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.forced import chained_key, changed_outputs
+from tasks.run.forced import chained_key, chained_keys, changed_outputs
 from tasks.run.keys import digest
 from tasks.run.registry import STAGES
 from tasks.stage import Cost, StageOutput, ids_of, select
@@ -32,8 +33,8 @@ def store(
     output: StageOutput,
     schema: pa.Schema | None = None,
     marks: Mapping[str, str | None] = MappingProxyType({}),
-) -> list[dict[str, Any]]:
-    """Writes a stage's output and then the ledger; returns location rows. Every document must be accounted for.
+) -> pa.Table:
+    """Writes a stage's output and then the ledger; returns `LOCATIONS` rows. Every document must be accounted for.
 
     `marks` are those of documents whose key has stood for another output before.
     """
@@ -92,36 +93,58 @@ def store(
         ),
         f"{context.run_id}-{name}-{part}",
     )
-    return [location(name, row["document_id"], chained_key(row), row, computed=True) for row in outcomes]
+    return location_rows([location(name, row["document_id"], chained_key(row), row, computed=True) for row in outcomes])
 
 
 def reworked(
     context: RunContext,
     name: StageName | str,
-    found: Mapping[str, dict[str, Any]],
+    found: pa.Table,
     output: StageOutput,
     schema: pa.Schema,
 ) -> dict[str, str | None]:
     """The marks of what a forced stage made, which are told; no others are.
 
-    `found` are the ledger's rows under the same keys. What came out as before keeps the mark that it has.
+    `found` are the ledger's rows under the same keys (`Ledger.find_rows`). What came out as before keeps the mark that
+    it has.
     """
     if not output.table.num_rows or _FORCED_WITH.get(str(name), name) not in context.options.force:
         return {}
     made = set(ids_of(output.table))
-    places = {i: row["file"] for i, row in found.items() if row["file"] is not None and i in made}
-    marks: dict[str, str | None] = {i: found[i]["reason"] for i in places if found[i]["outcome"] == Outcome.OK}
+    rows = [row for row in found.to_pylist() if row["file"] is not None and row["document_id"] in made]
+    places = {row["document_id"]: row["file"] for row in rows}
+    marks: dict[str, str | None] = {row["document_id"]: row["reason"] for row in rows if row["outcome"] == Outcome.OK}
     changed = changed_outputs(name, read_places(context, places, schema).to_pylist(), output.table.to_pylist())
     context.reworked.add(str(name), len(made), changed)
     return marks | changed
 
 
-def write_locations(context: RunContext, name: StageName | str, number: int, rows: Sequence[dict[str, Any]]) -> Path:
-    """Writes a batch's location rows of one stage and returns the path."""
+def write_locations(context: RunContext, name: StageName | str, number: int, parts: Iterable[pa.Table]) -> Path:
+    """Writes a batch's location rows of one stage (`LOCATIONS`, in parts) and returns the path."""
     path = context.folder / "progress" / str(name) / f"{number:05d}.parquet"
-    ordered = sorted(rows, key=lambda row: row["document_id"])
-    write_table(pa.Table.from_pylist(ordered, schema=LOCATIONS), path, LOCATIONS, durable=False)
+    table = pa.concat_tables([LOCATIONS.empty_table(), *parts]).sort_by("document_id")
+    write_table(table, path, LOCATIONS, durable=False)
     return path
+
+
+def location_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows that `location` made, as a table."""
+    return pa.Table.from_pylist(list(rows), schema=LOCATIONS)
+
+
+def done_locations(name: StageName | str, done: pa.Table) -> pa.Table:
+    """`LOCATIONS` rows of what the ledger says is done (`Ledger.find_rows`)."""
+    outcome, count = done.column("outcome"), done.num_rows
+    columns = {
+        "document_id": done.column("document_id"),
+        "stage": pa.repeat(str(name), count),
+        "stage_key": chained_keys(done),
+        "outcome": outcome,
+        "reason": pc.if_else(pc.equal(outcome, Outcome.OK.value), pa.scalar(None, pa.string()), done.column("reason")),
+        "file": done.column("file"),
+        "computed": pa.repeat(False, count),
+    }
+    return pa.table([columns.get(field.name, pa.nulls(count, field.type)) for field in LOCATIONS], schema=LOCATIONS)
 
 
 def location(
@@ -141,16 +164,26 @@ def location(
     }
 
 
-def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_ids: Sequence[str]) -> pa.Table:
-    """A stage's rows of these documents, in this order.
+def load_rows(
+    context: RunContext,
+    stage: StageName,
+    batch: BatchRef,
+    document_ids: Sequence[str],
+    schema: pa.Schema | None = None,
+) -> pa.Table:
+    """A stage's rows of these documents, in this order; the columns of a `schema` only, where one is given.
 
     Raises:
         KeyError: the stage made no row of a document.
     """
-    here = batch.read_locations(stage)
-    files = {i: file for i, file in zip(ids_of(here), here.column("file").to_pylist(), strict=True) if file}
-    places = {document_id: files[document_id] for document_id in document_ids}
-    return read_places(context, places, STAGES[stage].writes)
+    here = batch.read_locations(stage).select(["document_id", "file"])
+    if len(document_ids) < here.num_rows:
+        here = here.filter(pc.is_in(here.column("document_id"), pa.array(document_ids, pa.string())))
+    files = dict(zip(ids_of(here), here.column("file").to_pylist(), strict=True))
+    places = {document_id: file for document_id in document_ids if (file := files[document_id])}
+    if len(places) < len(document_ids):
+        raise KeyError(f"stage {stage} made no row of a document that is asked for")
+    return read_places(context, places, STAGES[stage].writes if schema is None else schema)
 
 
 class StageTables(Mapping[StageName, pa.Table]):

@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemas.documents import DOCUMENTS
 from schemas.names import Outcome, StageName
 from tasks.run.context import RunContext
-from tasks.run.execute import stage_keys
+from tasks.run.execute import key_columns, stage_keys
 from tasks.run.fetching import fetched_rows
 from tasks.run.forced import chained_key
 from tasks.run.keys import fetch_key
@@ -89,7 +90,8 @@ def walk(context: RunContext, documents: pa.Table, decided: Sequence[Decided], h
 
 def _fetched(context: RunContext, documents: pa.Table, work: Work) -> Iterator[_Way]:
     name = StageName.FETCH
-    done, _ = fetched_rows(context, documents)
+    rows, _ = fetched_rows(context, documents)
+    done = {row["document_id"]: row | {"stage": name.value} for row in rows.to_pylist()}
     forced = name in context.options.force
     for row in documents.to_pylist():
         document_id = row["document_id"]
@@ -185,4 +187,6 @@ def _count(work: Work, name: StageName, way: _Way) -> None:
 
 
 def _keys(context: RunContext, name: StageName, ways: Sequence[_Way]) -> dict[str, str]:
-    return stage_keys(context, name, [way.row for way in ways], {way.row["document_id"]: way.key for way in ways})
+    shaping = pa.schema([DOCUMENTS.field(column) for column in dict.fromkeys(key_columns(name))])
+    documents = pa.Table.from_pylist([way.row for way in ways], schema=shaping)
+    return stage_keys(context, name, documents, {way.row["document_id"]: way.key for way in ways})

@@ -73,7 +73,9 @@ print(signatures(["the same text for ever"], shingle_size=5, hashes=16, bands=2)
 
 
 def test_signing_needs_no_folder_for_compiled_code(tmp_path: Path) -> None:
-    done = run_without_cache(NO_FOLDER, ("tasks/dedup/minhash.py", "tasks/metrics/compilation.py"), tmp_path)
+    done = run_without_cache(
+        NO_FOLDER, ("tasks/dedup/minhash.py", "tasks/dedup/compared.py", "tasks/metrics/compilation.py"), tmp_path
+    )
     assert (done.stdout.strip(), done.returncode) == (str(HASHES), 0), done.stderr
 
 

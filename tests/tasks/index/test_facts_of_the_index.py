@@ -69,7 +69,7 @@ def evidence_of(
         StageName.INDEX: pa.Table.from_pylist(indexed, schema=INDEX),
     }
 
-    def stream(stage: StageName) -> Iterator[pa.Table]:
+    def stream(stage: StageName, schema: pa.Schema | None = None, /) -> Iterator[pa.Table]:
         yield outputs[stage]
 
     return CorpusEvidence(

@@ -23,6 +23,7 @@ from tasks.lake import ledger
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.packed import read_stored
+from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
 from tasks.lake.views import connect_run
 from tasks.report.trace import read_trace
@@ -33,6 +34,9 @@ from tasks.run.doctor import examine
 from tasks.run.upkeep import look_after
 from tests.benchmarks.reingestion import build_texts, change
 from tests.engine import EngineRun, run_engine
+
+pytestmark = pytest.mark.xdist_group("aged")
+"""One worker lets the lake age, and all tests look at that one."""
 
 DAYS = 9
 KEPT = 3
@@ -190,18 +194,11 @@ def test_a_rollback_leads_to_a_generation_that_is_kept(aged: Aged, tmp_path: Pat
 def test_killed_between_any_two_steps_leaves_a_lake_that_the_next_run_mends(
     aged: Aged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def due(folder: Path) -> RunContext:
-        """The aged lake with all of its upkeep still to be done: one more run is kept no longer."""
-        settings = load_configuration(_copied(aged, folder))
-        settings = settings.model_copy(update={"run": settings.run.model_copy(update={"keep_runs": 1})})
-        lake = Lake(settings.lake)
-        context = open_context(settings, lake, Silent())
-        shutil.rmtree(context.folder)
-        return replace(context, run_id=Runs(lake).ids()[-1])
-
+    due, run_id = _with_all_upkeep_due(aged, tmp_path / "due")
     steps = 0
     while True:
-        context = due(tmp_path / f"killed-{steps}")
+        shutil.copytree(due, tmp_path / f"killed-{steps}")
+        context = _opened(tmp_path / f"killed-{steps}" / aged.configuration.name, run_id)
         with monkeypatch.context() as patch:
             _kill_after(steps, patch)
             try:
@@ -227,6 +224,23 @@ def test_killed_between_any_two_steps_leaves_a_lake_that_the_next_run_mends(
         shutil.rmtree(tmp_path / f"killed-{steps}")
         steps += STRIDE
     assert steps >= 4 * STRIDE
+
+
+def _with_all_upkeep_due(aged: Aged, folder: Path) -> tuple[Path, str]:
+    """The aged lake with all of its upkeep still to be done, since one run less is kept; and the id of its last run."""
+    configuration = _copied(aged, folder)
+    settings = json.loads(configuration.read_text())
+    settings["run"]["keep_runs"] = 1
+    configuration.write_text(json.dumps(settings))
+    shutil.rmtree(open_context(load_configuration(configuration), Lake(folder / "lake"), Silent()).folder)
+    return folder, Runs(Lake(folder / "lake")).ids()[-1]
+
+
+def _opened(configuration: Path, run_id: str) -> RunContext:
+    """A lake as whoever holds it sees it, when this run has come to its end."""
+    settings = load_configuration(configuration)
+    lake = Lake(settings.lake)
+    return RunContext(run_id, settings, lake, Ledger(lake.ledger), Quarantine(lake.quarantine))
 
 
 def _kill_after(steps: int, patch: pytest.MonkeyPatch) -> None:

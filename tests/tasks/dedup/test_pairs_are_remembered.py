@@ -1,0 +1,77 @@
+"""Pairs of texts that were compared once are not fetched again, and decisions are as if they had been."""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pytest
+
+from tasks.dedup.compared import COMPARED, Compared
+from tasks.dedup.decisions import decide
+from tasks.dedup.settings import DedupSettings
+from tests.tasks.dedup.test_containment import prose
+from tests.tasks.dedup.test_duplicate_decisions import sign
+
+BOOK = prose(1, 400)
+CHAPTER = BOOK[300:1600]
+TEXTS = {
+    "book": BOOK,
+    "chapter": CHAPTER,
+    "copy": BOOK.upper(),
+    "longer": BOOK + " And so it ends.",
+    "other": prose(2, 400),
+    "other-slip": prose(2, 400).replace("e", "é", 1),
+    "short": prose(2, 30),
+}
+
+
+def _decided(texts: Mapping[str, str], compared: Compared, **about: object) -> tuple[pa.Table, list[str]]:
+    setting = DedupSettings(**about)  # type: ignore[arg-type]
+    fetched: list[str] = []
+
+    def text_of(document_ids: Sequence[str]) -> Mapping[str, str]:
+        fetched.extend(document_ids)
+        return {d: texts[d] for d in document_ids}
+
+    return decide([sign(texts, setting, {})], text_of, setting, compared=compared), fetched
+
+
+@pytest.mark.parametrize("on_containment", ["keep", "flag", "drop"])
+def test_decisions_are_the_same_with_and_without(on_containment: str) -> None:
+    first = Compared()
+    decided, _ = _decided(TEXTS, first, on_containment=on_containment)
+    assert first.is_grown
+    known = first.table()
+    again = Compared(known)
+    same, _ = _decided(TEXTS, again, on_containment=on_containment)
+    assert same.equals(decided)
+    assert not again.is_grown
+    assert again.table().equals(known)
+    edited = TEXTS | {"chapter": CHAPTER + " With a word more.", "new": BOOK[:900]}
+    here, _ = _decided(edited, Compared(known), on_containment=on_containment)
+    assert here.equals(_decided(edited, Compared(), on_containment=on_containment)[0])
+
+
+def test_only_texts_that_changed_and_what_they_are_compared_with_are_fetched() -> None:
+    frame = prose(11, 300)
+    texts = {f"{n:03d}": f"{frame} {prose(1000 + n, 120 + n % 7)}" for n in range(60)}
+    first = Compared()
+    _, all_of_them = _decided(texts, first, threshold=0.95)
+    assert len(set(all_of_them)) == len(texts)
+    known = first.table()
+    _, none = _decided(texts, Compared(known), threshold=0.95)
+    assert none == []
+    texts["007"] = texts["007"] + " One more."
+    second = Compared(known)
+    _, some = _decided(texts, second, threshold=0.95)
+    assert "007" in some
+    assert len(some) < len(texts) // 2
+    assert second.is_grown
+
+
+def test_pairs_that_nobody_asked_for_are_forgotten() -> None:
+    first = Compared()
+    _decided(TEXTS, first)
+    second = Compared(first.table())
+    _decided({name: TEXTS[name] for name in ("book", "chapter", "other")}, second)
+    assert 0 < second.table().num_rows < first.table().num_rows
+    assert second.table().schema == COMPARED
