@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,26 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     return {document_id: Cost(seconds or 0.0, peak) for document_id, seconds, peak in zip(*rows.values(), strict=True)}
 
 
+class _Spent(Mapping[str, Cost]):
+    """`costs`, looked up where an evaluator asks: few do."""
+
+    def __init__(self, context: RunContext, locations: pa.Table) -> None:
+        self._look_up = partial(costs, context, locations)
+
+    @cached_property
+    def _known(self) -> dict[str, Cost]:
+        return self._look_up()
+
+    def __getitem__(self, document_id: str) -> Cost:
+        return self._known[document_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
     """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included."""
     for batch in batches:
@@ -130,7 +151,7 @@ def _score_batch(
     tables = StageTables(context, batch, (*stage.reads, name, *READS.get(name, ())), ids)
     here = batch.read_locations(name)
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
+    spent, settings = _Spent(context, here), {read: context.settings(read) for read in stage.reads}
     evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, context.resources.raw, settings)
     survival = survival_of_documents(name, batch, tables, ids, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
@@ -142,17 +163,23 @@ def stamp(
     rows: pa.Table, stage_keys: Mapping[str, str], gold_version: str | None, digests: Mapping[str, str | None]
 ) -> pa.Table:
     """Fills in what an evaluator cannot know: the stage key, the gold version, the digest of the labels."""
-    ids = rows.column("document_id").to_pylist()
-    labelled = [digests.get(i) if i is not None else None for i in ids]
+    labelled = _looked_up(rows.column("document_id"), digests)
+    version = pa.scalar(gold_version, pa.string())
     columns = {
-        "stage_key": pa.array([stage_keys.get(i) if i is not None else None for i in ids], pa.string()),
-        "gold_version": pa.array([gold_version if d else None for d in labelled], pa.string()).dictionary_encode(),
-        "label_digest": pa.array(labelled, pa.string()),
+        "stage_key": _looked_up(rows.column("document_id"), stage_keys),
+        "gold_version": pc.if_else(labelled.is_valid(), version, pa.scalar(None, pa.string())).dictionary_encode(),
+        "label_digest": labelled,
     }
     for column, values in columns.items():
         field = MEASURES.field(column)
         rows = rows.set_column(rows.schema.get_field_index(column), field, values.cast(field.type))
     return rows
+
+
+def _looked_up(ids: pa.ChunkedArray, values: Mapping[str, str | None]) -> pa.Array:
+    """The value of each document id; null where there is none."""
+    places = pc.index_in(ids.combine_chunks(), value_set=pa.array(list(values), pa.string()))
+    return pa.array(list(values.values()), pa.string()).take(places)
 
 
 def _flush(
