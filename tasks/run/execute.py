@@ -70,4 +70,11 @@ def _expected(
     documents = batch.read_documents()
     wanted = [i in previous and i not in standing for i in ids_of(documents)]
     documents = documents.filter(pa.array(wanted, pa.bool_()))
-    return documents, stage_keys(context, name, documents.to_pylist(), previous), list(standing.values())
+    stage = STAGES[name]
+    # Attachments may ask for anything of a document, a key for these columns alone.
+    described = (
+        documents
+        if stage.attachments
+        else documents.select(list(dict.fromkeys(("document_id", "doc_class", *stage.context))))
+    )
+    return documents, stage_keys(context, name, described.to_pylist(), previous), list(standing.values())
