@@ -173,8 +173,9 @@ def adjacency(truth_html: str, predicted_html: str) -> Adjacency:
     answer = _relations(predicted)
     expected, found = (Counter(relation for relation, _, _ in relations) for relations in (truth, answer))
     counts = DetectionCounts((expected & found).total(), found.total(), expected.total())
-    lacking = {cell for relation, one, other in truth if relation in expected - found for cell in (one, other)}
-    extra = {cell for relation, one, other in answer if relation in found - expected for cell in (one, other)}
+    lost, added = expected - found, found - expected
+    lacking = {cell for relation, one, other in truth if relation in lost for cell in (one, other)}
+    extra = {cell for relation, one, other in answer if relation in added for cell in (one, other)}
     places = {(cell.row, cell.column): _key(cell) for cell in predicted}
     missing, invented = _surplus(labelled, predicted, lacking), _surplus(predicted, labelled, extra)
     wrong = [

@@ -66,5 +66,8 @@ def _folded(text: str) -> str:
 
 def _holds(texts: Sequence[str], value: LabelledValue) -> bool:
     folded = _folded(value.value)
+    holding = [text for text in dict.fromkeys(texts) if folded in text] if folded else []
+    if not holding:
+        return False
     pattern = re.compile(rf"(?<!\w){re.escape(folded)}(?!\w)")
-    return bool(folded) and any(folded in text and pattern.search(text) for text in dict.fromkeys(texts))
+    return any(pattern.search(text) for text in holding)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,26 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     return {document_id: Cost(seconds or 0.0, peak) for document_id, seconds, peak in zip(*rows.values(), strict=True)}
 
 
+class _Spent(Mapping[str, Cost]):
+    """`costs`, looked up where an evaluator asks: few do."""
+
+    def __init__(self, context: RunContext, locations: pa.Table) -> None:
+        self._look_up = partial(costs, context, locations)
+
+    @cached_property
+    def _known(self) -> dict[str, Cost]:
+        return self._look_up()
+
+    def __getitem__(self, document_id: str) -> Cost:
+        return self._known[document_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 def stage_outputs(
     context: RunContext, stage: StageName, batches: Sequence[BatchRef], schema: pa.Schema | None = None
 ) -> Iterator[pa.Table]:
@@ -138,7 +159,7 @@ def _score_batch(
     tables = StageTables(context, batch, (*stage.reads, name, *READS.get(name, ())), ids)
     here = batch.read_locations(name)
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
-    spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
+    spent, settings = _Spent(context, here), {read: context.settings(read) for read in stage.reads}
     evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, context.resources.raw, settings)
     survival = survival_of_documents(name, batch, tables, ids, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
@@ -150,11 +171,11 @@ def stamp(
     rows: pa.Table, stage_keys: Mapping[str, str], gold_version: str | None, digests: Mapping[str, str | None]
 ) -> pa.Table:
     """Fills in what an evaluator cannot know: the stage key, the gold version, the digest of the labels."""
-    labelled = _of_documents(rows, {i: found for i, found in digests.items() if found is not None})
-    gold = pc.if_else(labelled.is_valid(), pa.scalar(gold_version, pa.string()), pa.scalar(None, pa.string()))
+    labelled = _looked_up(rows.column("document_id"), digests)
+    version = pa.scalar(gold_version, pa.string())
     columns = {
-        "stage_key": _of_documents(rows, stage_keys),
-        "gold_version": gold.dictionary_encode(),
+        "stage_key": _looked_up(rows.column("document_id"), stage_keys),
+        "gold_version": pc.if_else(labelled.is_valid(), version, pa.scalar(None, pa.string())).dictionary_encode(),
         "label_digest": labelled,
     }
     for column, values in columns.items():
@@ -163,10 +184,10 @@ def stamp(
     return rows
 
 
-def _of_documents(rows: pa.Table, values: Mapping[str, str]) -> pa.ChunkedArray:
-    """The value of each row's document, null where it has none."""
-    at = pc.index_in(rows.column("document_id"), value_set=pa.array(list(values), pa.string()))
-    return pa.chunked_array([pa.array(list(values.values()), pa.string())]).take(at)
+def _looked_up(ids: pa.ChunkedArray, values: Mapping[str, str | None]) -> pa.Array:
+    """The value of each document id; null where there is none."""
+    places = pc.index_in(ids.combine_chunks(), value_set=pa.array(list(values), pa.string()))
+    return pa.array(list(values.values()), pa.string()).take(places)
 
 
 def _flush(

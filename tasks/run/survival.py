@@ -67,10 +67,13 @@ def survival_facts(
     if name is StageName.FETCH or not wanted:
         return rows.table()
     locations = _locations(batches, {name, StageName.NORMALIZE, StageName.DEDUP, *READS[name]})
+    if name is not StageName.INDEX:
+        # What came out with a row was scored with its batch.
+        came_out = (pc.field("stage") == name.value) & (pc.field("outcome") == Outcome.OK.value)
+        scored = set(ids_of(locations.filter(came_out)))
+        wanted = [i for i in wanted if i not in scored]
     for group in _groups(wanted):
         places = _places(locations, group)
-        # What came out with a row was scored with its batch.
-        group = [i for i in group if name is StageName.INDEX or not _came_out(places, i, name)]
         copies = _copies(context, places, group)
         places |= _places(locations, list(copies.values()))
         carriers = {i: copies.get(i, i) for i in group if _came_out(places, copies.get(i, i), name)}
