@@ -99,7 +99,7 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
             stages=tuple(stage_figures(figures, cells, catalogue)),
             alone=read_alone(lake, run_id, catalogue, connection),
             quarantine=tuple(run_query(connection, "quarantine").to_pylist()),
-            worst=tuple(_worst(connection, catalogue)),
+            worst=tuple(_worst(connection, catalogue, figures)),
             costs=tuple(run_query(connection, "cost").to_pylist()),
             provenance=tuple(_provenance(connection, manifest, verdict)),
         )
@@ -168,11 +168,14 @@ def _passage(
 
 
 def _worst(
-    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue
+    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, figures: Iterable[Mapping[str, Any]]
 ) -> Iterable[tuple[Metric, tuple[dict[str, Any], ...]]]:
     grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    measured = {
+        figure["stage"] for figure in figures if catalogue.get(figure["stage"], figure["metric"]).needs == "gold"
+    }
     # Stage by stage: the query weighs every document in every measure that it is asked for.
-    for stage in StageName:
+    for stage in filter(measured.__contains__, StageName):
         for row in run_query(connection, "worst_documents", {"per_measure": 3, "stage": stage.value}).to_pylist():
             place = row["stage"], row["metric"]
             row["shown"] = shown_value(row["value"], catalogue.get(*place).unit)

@@ -153,7 +153,10 @@ class BatchRef:
         }
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _read_locations(path: Path, written: int) -> pa.Table:
-    """Evaluators ask for the same few small tables again and again; `written` tells a table made anew."""
+    """Evaluators ask for the same few small tables again and again; `written` tells a table made anew.
+
+    Ten thousand unchanged documents travel in five batches, with a table for each of eleven stages.
+    """
     return read_table(path, LOCATIONS)

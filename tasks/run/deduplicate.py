@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +12,13 @@ from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
-from tasks.dedup.compared import COMPARED, Compared
+from tasks.dedup.compared import Compared
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
-from tasks.errors import RunError
-from tasks.lake.files import read_table, write_table
+from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.lake.runs import Runs
+from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts, part_name, stage_keys, without
 from tasks.run.guarded import run_guarded
@@ -76,27 +75,11 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
 
 
 def _decide(context: RunContext, signed: Signed) -> pa.Table:
-    compared = Compared(signed.compared)
+    settings, compared = dedup_settings(context), Compared(signed.compared)
     signatures = (part() for part in signed.signatures)
-    decisions = decide(signatures, signed.text_of, dedup_settings(context), signed.precedence, compared)
-    if compared.is_grown:
-        write_table(compared.table(), _compared_at(context), COMPARED, durable=False)
+    decisions = decide(signatures, signed.text_of, settings, signed.precedence, compared)
+    keep_pairs(context.lake, settings.shingle_size, compared)
     return decisions
-
-
-def _compared_at(context: RunContext) -> Path:
-    """Where the lake remembers what pairs of texts share: rebuildable, and of one length of shingle."""
-    shape = digest([STAGES[StageName.DEDUP].version, dedup_settings(context).shingle_size])
-    return context.lake.cache / "compared" / f"{shape}.parquet"
-
-
-def _compared(context: RunContext) -> pa.Table:
-    path = _compared_at(context)
-    try:
-        return read_table(path, COMPARED) if path.exists() else COMPARED.empty_table()
-    except RunError:  # torn where the machine lost its power: the pairs are compared again
-        path.unlink()
-        return COMPARED.empty_table()
 
 
 def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:
@@ -158,7 +141,7 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
         RecentTexts(context.lake, places).of,
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
-        _compared(context),
+        known_pairs(context.lake, dedup_settings(context).shingle_size),
     )
 
 

@@ -1,0 +1,34 @@
+"""What pairs of texts share, kept in the lake's cache between runs: rebuildable, of one length of shingle each."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from schemas.names import StageName
+from tasks.dedup.compared import COMPARED, Compared
+from tasks.errors import RunError
+from tasks.lake.files import read_table, write_table
+from tasks.lake.layout import Lake
+from tasks.run.keys import digest
+from tasks.run.registry import STAGES
+
+
+def known_pairs(lake: Lake, shingle_size: int) -> pa.Table:
+    """The pairs that the last decision asked for (`COMPARED`); none where the file is torn: they are compared again."""
+    path = _path(lake, shingle_size)
+    try:
+        return read_table(path, COMPARED) if path.exists() else COMPARED.empty_table()
+    except RunError:
+        path.unlink(missing_ok=True)
+        return COMPARED.empty_table()
+
+
+def keep_pairs(lake: Lake, shingle_size: int, compared: Compared) -> None:
+    """Keeps the pairs that a decision asked for, where there are new ones among them; all others are forgotten."""
+    if compared.is_grown:
+        write_table(compared.table(), _path(lake, shingle_size), COMPARED, durable=False)
+
+
+def _path(lake: Lake, shingle_size: int) -> Path:
+    shape = digest([STAGES[StageName.DEDUP].version, shingle_size])
+    return lake.cache / "compared" / f"{shape}.parquet"
