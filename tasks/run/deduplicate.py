@@ -53,11 +53,14 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     signed = signed_documents(context, batches)
     decided_from = _decided_from(context, batches, signed.precedence)
     before = _decided_before(context, decided_from)
+    taken_over = None if before is None else _decisions_of(context, before)
+    if taken_over is not None and not _covers(taken_over, context, batches):
+        before, taken_over = None, None
     Runs(context.lake).update(context.run_id, decided_from=decided_from, decided_as=before)
     decisions = (
         decide((part() for part in signed.signatures), signed.text_of, dedup_settings(context), signed.precedence)
-        if before is None
-        else _decisions_of(context, before)
+        if taken_over is None
+        else taken_over
     )
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
@@ -96,6 +99,17 @@ def _decisions_of(context: RunContext, run_id: str) -> pa.Table:
     here = here.filter(pc.field("file").is_valid())
     places = dict(zip(ids_of(here), here.column("file").to_pylist(), strict=True))
     return read_places(context, places, DEDUP).sort_by("document_id")
+
+
+def _covers(decisions: pa.Table, context: RunContext, batches: Sequence[BatchRef]) -> bool:
+    """Whether there is a decision for every signed document: rows may have been erased, or lost with a torn file."""
+    decided = set(ids_of(decisions))
+    return all(
+        row["document_id"] in decided
+        for batch in batches
+        for row in _signed(context, batch)
+        if row["outcome"] == Outcome.OK
+    )
 
 
 def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: bool = False) -> Signed:

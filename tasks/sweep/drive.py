@@ -91,7 +91,9 @@ def drive(order: Order, lake: Lake, run_id: str, shown: Shown) -> Driven:
     quarantine = Quarantine(lake.quarantine)
 
     def context(number: int, configuration: Configuration, progress: Progress) -> RunContext:
-        return RunContext(f"{sweep_id}.{number:03d}", configuration, lake, ledger, quarantine, progress)
+        name = f"{sweep_id}.{number:03d}"
+        Runs(lake).update(name, source_run=run_id, started_at=started.isoformat())
+        return RunContext(name, configuration, lake, ledger, quarantine, progress)
 
     stages = list(StageName)
     before = stages[1 : stages.index(order.first)]
@@ -112,9 +114,7 @@ def drive(order: Order, lake: Lake, run_id: str, shown: Shown) -> Driven:
             at = context(point.number, configuration, progress)
             made = _through(at, differing, batches)
             session = Session(at)
-            session.runs.update(
-                at.run_id, source_run=run_id, started_at=started.isoformat(), setting=point.label, **gold
-            )
+            session.runs.update(at.run_id, setting=point.label, **gold)
             session.runs.write_plan(at.run_id, plan)
             _score(session, labels, order, made)
         computed, reused = _counted(made, differing)
