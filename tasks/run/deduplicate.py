@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,16 +15,18 @@ from schemas.names import Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
+from tasks.lake import packed
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.lake.runs import Runs
+from tasks.run.brought_back import load_or_lose, texts_of, without
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts, part_name, stage_keys
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
 from tasks.run.registry import STAGES
-from tasks.run.stored import load_rows, location, read_places, reworked, store, write_locations
+from tasks.run.stored import location, read_places, reworked, store, write_locations
 from tasks.stage import Batch, Cost, Drop, Signed, StageOutput, ids_of
 
 _REASONS = {"exact": "exact duplicate of {}", "near": "near duplicate of {}", "contained": "contained_in {}"}
@@ -39,8 +42,9 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     rows = [location(SIGNATURES, row["document_id"], row["stage_key"], row, computed=False) for row in done.values()]
     for part, some in enumerate(in_parts(context, pending)):
         reads = STAGES[StageName.DEDUP].reads
-        tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in reads}
-        output = run_guarded(STAGES[StageName.DEDUP], Batch(some, tables), context, SIGNATURE)
+        tables, lost = load_or_lose(context, reads, batch, ids_of(some))
+        output = run_guarded(STAGES[StageName.DEDUP], Batch(without(some, lost), tables), context, SIGNATURE)
+        output = replace(output, failures=(*output.failures, *lost))
         reworked(context, SIGNATURES, found, output, SIGNATURE)
         rows += store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE)
     write_locations(context, SIGNATURES, batch.number, rows)
@@ -115,7 +119,7 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
 
     return Signed(
         [partial(signatures, batch) for batch in batches],
-        lambda ids: _texts(context, places, ids),
+        lambda ids: _texts(context, batches, places, ids),
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
     )
@@ -246,8 +250,13 @@ def _signed(context: RunContext, batch: BatchRef) -> list[dict[str, Any]]:
     return list(read_table(path, LOCATIONS).to_pylist())
 
 
-def _texts(context: RunContext, places: Mapping[str, str], document_ids: Sequence[str]) -> dict[str, str]:
+def _texts(
+    context: RunContext, batches: Sequence[BatchRef], places: Mapping[str, str], document_ids: Sequence[str]
+) -> dict[str, str]:
     # Without the rest of the row, such as the map of offsets: candidates are read over and over.
     schema = pa.schema([STAGES[StageName.NORMALIZE].writes.field(name) for name in ("document_id", "text")])
-    rows = read_places(context, {document_id: places[document_id] for document_id in document_ids}, schema)
-    return dict(zip(document_ids, rows.column("text").to_pylist(), strict=True))
+    rows = packed.read_places(context.lake, {document_id: places[document_id] for document_id in document_ids}, schema)
+    texts = dict(zip(ids_of(rows), rows.column("text").to_pylist(), strict=True))
+    if lacking := [document_id for document_id in document_ids if document_id not in texts]:
+        texts |= texts_of(context, batches, lacking)
+    return texts

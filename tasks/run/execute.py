@@ -1,18 +1,20 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from schemas.names import StageName
+from tasks.run.brought_back import lent, load_or_lose, without
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.forced import chained_key
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys
 from tasks.run.registry import PREVIOUS, STAGES
-from tasks.run.stored import load_rows, location, reworked, store, write_locations
+from tasks.run.stored import location, reworked, store, write_locations
 from tasks.stage import Batch, ids_of
 
 
@@ -25,8 +27,9 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
     pending = documents.filter(pa.array([i not in done for i in ids_of(documents)], pa.bool_()))
     rows += [location(name, i, chained_key(row), row, computed=False) for i, row in done.items()]
     for part, some in enumerate(in_parts(context, pending)):
-        tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in STAGES[name].reads}
-        output = run_guarded(STAGES[name], Batch(some, tables), context)
+        tables, lost = load_or_lose(context, STAGES[name].reads, batch, ids_of(some))
+        output = run_guarded(STAGES[name], Batch(without(some, lost), tables), context, lend=lent)
+        output = replace(output, failures=(*output.failures, *lost))
         marks = reworked(context, name, found, output, STAGES[name].writes)
         rows += store(context, name, part_name(batch, part), some, keys, output, marks=marks)
     context.progress.advance(name, len(rows), pending.num_rows)

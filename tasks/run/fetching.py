@@ -8,6 +8,7 @@ from schemas.documents import DOCUMENTS
 from schemas.names import Cohort, Outcome, StageName
 from tasks.lake.files import write_table
 from tasks.lake.raw import raw_missing
+from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts, part_name
 from tasks.run.forced import chained_key
@@ -15,7 +16,7 @@ from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import document_key, fetch_key
 from tasks.run.registry import STAGES
-from tasks.run.stored import load_rows, location, read_places, reworked, store, write_locations
+from tasks.run.stored import location, read_places, reworked, store, write_locations
 from tasks.stage import Batch, Failure, StageOutput, ids_of
 
 
@@ -64,7 +65,7 @@ def fetched_rows(
     refused = {i: document_key(context.bases[name], key, {}) for i, key in known.items()}
     done = context.ledger.find("output", name, list(refused), list(refused.values()))
     fetched_before = context.ledger.find("output", name, list(known), list(known.values()))
-    done |= {i: row for i, row in fetched_before.items() if _stored(context, shas[i])}
+    done |= {i: row for i, row in fetched_before.items() if _needs_no_bytes(context, shas[i])}
     return done, fetched_before
 
 
@@ -94,11 +95,15 @@ def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
              AND document_id IN (SELECT document_id FROM wanted) GROUP BY document_id""",
         wanted=documents.select(["document_id"]),
     ).to_pylist()
-    return read_places(context, {row["document_id"]: row["file"] for row in newest}, schema)
+    rows = read_places(context, {row["document_id"]: row["file"] for row in newest}, schema)
+    # Of bytes that the lake has lost a server must not answer that they are still the same.
+    shas = rows.column("content_sha").to_pylist()
+    return rows.filter(pa.array([_needs_no_bytes(context, sha) for sha in shas], pa.bool_()))
 
 
-def _stored(context: RunContext, content_sha: str) -> bool:
-    return (context.lake.raw / content_sha[:2] / content_sha).is_file()
+def _needs_no_bytes(context: RunContext, content_sha: str) -> bool:
+    """Whether the lake has the bytes, or keeps none: then they are asked for where something is to be made of them."""
+    return context.configuration.run.redact_only or (context.lake.raw / content_sha[:2] / content_sha).is_file()
 
 
 def _complete_documents(context: RunContext, batch: BatchRef) -> BatchRef:

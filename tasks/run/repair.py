@@ -26,6 +26,7 @@ from tasks.run.configuration import Configuration
 from tasks.run.context import RunContext
 from tasks.run.facts import all_locations
 from tasks.run.session import Session
+from tasks.run.withholding import withhold
 
 
 def repair(configuration: Configuration, lake: Lake) -> Iterator[str]:
@@ -34,6 +35,8 @@ def repair(configuration: Configuration, lake: Lake) -> Iterator[str]:
     Raises:
         RunError: the disk refuses, or `live.json` is torn and nothing tells what was live.
     """
+    if count := withhold(configuration, lake, resting=True):
+        yield f"text from before redaction lay in {count} files and folders: it was removed (run.redact_only)"
     for folder, schema, what in (
         (lake.ledger, LEDGER, "what it named is computed again by the next run"),
         (lake.quarantine, QUARANTINE, "the causes and attempts that it recorded are gone"),

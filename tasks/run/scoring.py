@@ -16,10 +16,10 @@ from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest
 from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
+from tasks.run.brought_back import lent, load_or_lose, load_rows, without
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
-from tasks.run.stored import load_rows
 from tasks.run.survival import survival_of_documents
 from tasks.stage import Batch, Cost, Evidence, ids_of, select
 
@@ -100,11 +100,12 @@ def score_nothing(
 ) -> pa.Table:
     """What the evaluator says of documents that failed at this stage, taken as an output that holds nothing."""
     stage = STAGES[name]
-    documents = select(batch.read_documents(), document_ids)
-    tables = {read: load_rows(context, read, batch, document_ids) for read in stage.reads}
+    tables, lost = load_or_lose(context, stage.reads, batch, document_ids)
+    documents = without(select(batch.read_documents(), document_ids), lost)
+    document_ids = ids_of(documents)
     empty = pa.Table.from_pylist([{"document_id": i} | nothing(stage.writes) for i in document_ids], stage.writes)
     settings = {read: context.settings(read) for read in stage.reads}
-    evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw, settings)
+    evidence = Evidence(Batch(documents, tables), empty, labels, {}, lent(context, documents).raw, settings)
     return stage.evaluate(evidence, context.settings(name))
 
 
@@ -131,13 +132,15 @@ def _score_batch(
     stage = STAGES[name]
     documents = batch.read_documents()
     documents = documents.filter(pa.array([i in pending for i in ids_of(documents)], pa.bool_()))
+    tables, lost = load_or_lose(context, (*stage.reads, name), batch, ids_of(documents))
+    # What cannot be had now is not scored: a later run that can have it does so.
+    documents = without(documents, lost)
     ids = ids_of(documents)
-    tables = {read: load_rows(context, read, batch, ids) for read in stage.reads}
-    output = load_rows(context, name, batch, ids)
+    output = tables.pop(name)
     here = batch.read_locations(name)
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
     spent, settings = costs(context, here), {read: context.settings(read) for read in stage.reads}
-    evidence = Evidence(Batch(documents, tables), output, labels, spent, context.resources.raw, settings)
+    evidence = Evidence(Batch(documents, tables), output, labels, spent, lent(context, documents).raw, settings)
     survival = survival_of_documents(context, name, batch, ids, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
     digests = {i: label_digest(labels, i, labels_read(name)) for i in ids}

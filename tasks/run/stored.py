@@ -13,7 +13,7 @@ from tasks.errors import RunError
 from tasks.lake import packed
 from tasks.lake.files import write_table
 from tasks.lake.layout import SIGNATURES
-from tasks.run.context import BatchRef, RunContext
+from tasks.run.context import RunContext
 from tasks.run.forced import chained_key, changed_outputs
 from tasks.run.keys import digest
 from tasks.run.registry import STAGES
@@ -110,9 +110,12 @@ def reworked(
     made = set(ids_of(output.table))
     places = {i: row["file"] for i, row in found.items() if row["file"] is not None and i in made}
     marks: dict[str, str | None] = {i: found[i]["reason"] for i in places if found[i]["outcome"] == Outcome.OK}
-    changed = changed_outputs(name, read_places(context, places, schema).to_pylist(), output.table.to_pylist())
+    before = packed.read_places(context.lake, places, schema).to_pylist()
+    changed = changed_outputs(name, before, output.table.to_pylist())
     context.reworked.add(str(name), len(made), changed)
-    return marks | changed
+    # What the lake does not hold any more cannot be compared: what follows is made anew.
+    lost = [{"document_id": document_id} for document_id in places.keys() - {row["document_id"] for row in before}]
+    return marks | changed | changed_outputs(name, lost, output.table.to_pylist())
 
 
 def write_locations(context: RunContext, name: StageName | str, number: int, rows: Sequence[dict[str, Any]]) -> Path:
@@ -138,17 +141,6 @@ def location(
         "measures_key": None,
         "computed": computed,
     }
-
-
-def load_rows(context: RunContext, stage: StageName, batch: BatchRef, document_ids: Sequence[str]) -> pa.Table:
-    """A stage's rows of these documents, in this order.
-
-    Raises:
-        KeyError: the stage made no row of a document.
-    """
-    files = {row["document_id"]: row["file"] for row in batch.read_locations(stage).to_pylist() if row["file"]}
-    places = {document_id: files[document_id] for document_id in document_ids}
-    return read_places(context, places, STAGES[stage].writes)
 
 
 def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:

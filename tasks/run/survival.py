@@ -9,10 +9,11 @@ import pyarrow.compute as pc
 from schemas.documents import LOCATIONS
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.gold.labels import Labels
+from tasks.lake.packed import read_places
 from tasks.metrics.rows import MetricRows
+from tasks.run.brought_back import load_or_lose, rows_of
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.registry import STAGES
-from tasks.run.stored import load_rows, read_places
 from tasks.stage import IndexView, ids_of
 from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
 from tasks.survival.handed_on import READS
@@ -36,8 +37,10 @@ def survival_of_documents(
         arrived = batch.survivors(name)
         wanted = asked(labels, (i for i in document_ids if i in arrived))
         for group in _groups(wanted):
-            tables = {stage: load_rows(context, stage, batch, group).to_pylist() for stage in READS[name]}
-            for i, document_id in enumerate(group):
+            loaded, lost = load_or_lose(context, READS[name], batch, group)
+            gone = {failure.document_id for failure in lost}
+            tables = {stage: table.to_pylist() for stage, table in loaded.items()}
+            for i, document_id in enumerate(document_id for document_id in group if document_id not in gone):
                 own = {stage: table[i] for stage, table in tables.items()}
                 add_survival(rows, name, Carried(document_id, own), labels)
     return rows.table()
@@ -66,25 +69,39 @@ def survival_facts(
         places = _places(locations, group)
         # What came out with a row was scored with its batch.
         group = [i for i in group if name is StageName.INDEX or not _came_out(places, i, name)]
-        copies = _copies(context, places, group)
+        copies = _copies(context, batches, places, group)
         places |= _places(locations, list(copies.values()))
         carriers = {i: copies.get(i, i) for i in group if _came_out(places, copies.get(i, i), name)}
         for document_id in group:
             if document_id not in carriers:
                 add_without_text(rows, document_id, labels, MetricStatus.MISSING)
-        for carried in _carried(context, name, places, carriers, index):
+        told = set()
+        for carried in _carried(context, name, batches, places, carriers, index):
             add_survival(rows, name, carried, labels)
+            told.add(carried.document_id)
+        for document_id in sorted(carriers.keys() - told):
+            add_without_text(rows, document_id, labels, MetricStatus.INVALID)
     return rows.table()
 
 
 def _carried(
-    context: RunContext, name: StageName, places: _Places, carriers: Mapping[str, str], index: IndexView | None
+    context: RunContext,
+    name: StageName,
+    batches: Sequence[BatchRef],
+    places: _Places,
+    carriers: Mapping[str, str],
+    index: IndexView | None,
 ) -> Iterator[Carried]:
+    """What is carried of each document, less those whose text can be had no more."""
     ids = sorted(set(carriers.values()))
-    tables = {stage: _read(context, stage, places, ids) for stage in READS[name]}
-    own = _read(context, StageName.NORMALIZE, places, [i for i, carrier in carriers.items() if carrier != i])
+    tables = {stage: _read(context, stage, batches, places, ids) for stage in READS[name]}
+    others = [i for i, carrier in carriers.items() if carrier != i]
+    own = _read(context, StageName.NORMALIZE, batches, places, others)
     fetched = _fetched(index, ids) if name is StageName.INDEX else {}
     for document_id, carrier in carriers.items():
+        there = all(carrier in table for table in tables.values())
+        if not there or (carrier != document_id and document_id not in own):
+            continue
         yield Carried(
             document_id,
             {stage: table[carrier] for stage, table in tables.items()},
@@ -104,23 +121,34 @@ def _fetched(index: IndexView | None, document_ids: Sequence[str]) -> dict[str, 
     return found
 
 
-def _copies(context: RunContext, places: _Places, document_ids: Sequence[str]) -> dict[str, str]:
+def _copies(
+    context: RunContext, batches: Sequence[BatchRef], places: _Places, document_ids: Sequence[str]
+) -> dict[str, str]:
     """Which document was kept in the place of each that dedup dropped."""
     dropped = [
         i
         for i in document_ids
         if (place := places.get((i, StageName.DEDUP))) is not None and place["outcome"] == Outcome.DROPPED
     ]
-    decided = _read(context, StageName.DEDUP, places, dropped)
+    decided = _read(context, StageName.DEDUP, batches, places, dropped)
     return {i: row["duplicate_of"] for i, row in decided.items()}
 
 
 def _read(
-    context: RunContext, stage: StageName, places: _Places, document_ids: Sequence[str]
+    context: RunContext,
+    stage: StageName,
+    batches: Sequence[BatchRef],
+    places: _Places,
+    document_ids: Sequence[str],
 ) -> dict[str, dict[str, Any]]:
     files = {i: places[i, stage]["file"] for i in document_ids}
-    rows = read_places(context, files, STAGES[stage].writes).to_pylist()
-    return {row["document_id"]: row for row in rows}
+    rows = {row["document_id"]: row for row in read_places(context.lake, files, STAGES[stage].writes).to_pylist()}
+    lacking = set(document_ids) - rows.keys()
+    for batch in batches if lacking else ():
+        here = [i for i in ids_of(batch.read_documents()) if i in lacking]
+        made, _ = rows_of(context, stage, batch, here, STAGES[stage].writes)
+        rows |= {row["document_id"]: row for row in made.to_pylist()}
+    return rows
 
 
 def _locations(batches: Sequence[BatchRef], stages: Collection[StageName]) -> pa.Table:
