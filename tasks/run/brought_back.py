@@ -19,7 +19,7 @@ from tasks.lake import packed
 from tasks.lake.files import read_table, write_table
 from tasks.lake.raw import RawStore
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.guarded import run_guarded
+from tasks.run.guarded import failure_of, run_guarded
 from tasks.run.registry import STAGES
 from tasks.stage import Batch, Failure, Resources, ids_of, select
 from tasks.withhold.texts import BROUGHT_BACK, WITHHELD
@@ -160,7 +160,7 @@ def _cut_short(document_id: str, lacks: str) -> Failure:
         remedy="run again, or raise the limits of its stage",
         transient=True,
     )
-    return Failure(document_id, error.error_class, str(error), error.remedy, error.transient)
+    return failure_of(document_id, error)
 
 
 def texts_of(context: RunContext, batches: Iterable[BatchRef], document_ids: Sequence[str]) -> dict[str, str]:

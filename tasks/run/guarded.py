@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tasks.errors import ConfigurationError, RunError
+from tasks.errors import ConfigurationError, DocumentError, RunError
 from tasks.run.context import RunContext
 from tasks.run.machine import machine_is_named
 from tasks.stage import Batch, Failure, Resources, Stage, StageOutput, ids_of
@@ -37,12 +37,20 @@ def run_guarded(
         raise
     except Exception as error:  # noqa: BLE001 - the border between a stage's defects and the run
         ids = ids_of(batch.documents)
+        if len(ids) == 1 and isinstance(error, DocumentError):
+            # Its bytes are gone, say: known to whoever asked for them, not to the stage.
+            return StageOutput(shape.empty_table(), (failure_of(ids[0], error),))
         if len(ids) == 1:
             # Without the error's own words: they may be the document's.
             trace = f"{type(error).__name__}\n" + "".join(traceback.format_tb(error.__traceback__))
             context.quarantine.keep_traceback(context.run_id, str(stage.name), ids[0], trace)
             return StageOutput(shape.empty_table(), (_defect(ids[0], error),))
         return _merge([run_guarded(stage, part, context, schema, lend) for part in _singles(batch)])
+
+
+def failure_of(document_id: str, error: DocumentError) -> Failure:
+    """An error of a document as what is recorded of it."""
+    return Failure(document_id, error.error_class, str(error), error.remedy, error.transient)
 
 
 def _defect(document_id: str, error: Exception) -> Failure:

@@ -1,6 +1,6 @@
 """Evaluators over a run: rows of documents, kept under their own key, and facts of the run, made anew."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest
 from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
-from tasks.run.brought_back import lent, load_or_lose, load_rows, without
+from tasks.run.brought_back import lent, load_or_lose, without
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
@@ -87,12 +87,15 @@ def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
     return {row["document_id"]: Cost(row["seconds"] or 0.0, row["peak_rss_bytes"]) for row in rows.to_pylist()}
 
 
-def stage_outputs(context: RunContext, stage: StageName, batches: Sequence[BatchRef]) -> Iterator[pa.Table]:
-    """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included."""
+def stage_outputs(
+    context: RunContext, stage: StageName, batches: Sequence[BatchRef], wanted: Collection[str] | None = None
+) -> Iterator[pa.Table]:
+    """A stage's rows of the run's documents (of those `wanted`), batch by batch; those dropped by it are included, and
+    those whose text cannot be had are not."""
     for batch in batches:
-        rows = {r["document_id"]: r for r in batch.read_locations(stage).to_pylist() if r["file"] is not None}
-        if rows:
-            yield load_rows(context, stage, batch, sorted(rows))
+        there = [row["document_id"] for row in batch.read_locations(stage).to_pylist() if row["file"] is not None]
+        if ids := sorted(i for i in there if wanted is None or i in wanted):
+            yield load_or_lose(context, (stage,), batch, ids)[0][stage]
 
 
 def score_nothing(
