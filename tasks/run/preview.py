@@ -25,7 +25,7 @@ from tasks.run.selection import Planned, is_known_unchanged, plan_run
 from tasks.run.walk import Work, read_decided, walk
 
 TO_BE_ASKED = "to_be_asked"
-"""Documents of live whose server tells only when asked whether they have changed, and has not been asked or not said."""
+"""Documents of live whose server tells only when asked whether they have changed, and has not said so."""
 HELD = "held"
 """Documents that a partial run does not take in: they stay as live has them."""
 
