@@ -202,10 +202,7 @@ class LanceIndex:
                     remedy="roll back first; older generations are deleted by their number, not one by one",
                 )
             if self._path(generation.table).exists():
-                dataset = self._dataset(generation.table)
-                for name, version in tags_of(dataset).items():
-                    if version == generation.version:
-                        dataset.tags.delete(name)
+                self._untag(generation)
 
     def collect(self, keep: int) -> int:
         """Deletes the files of all but live, the `keep` - 1 generations before it, and candidates still to be judged.

@@ -46,7 +46,7 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
         if not context.options.asks_sources:
             rows.append(_without_bytes(context, part_name(batch, part), some))
             continue
-        previous = {} if forced else {name: _previous_fetches(context, some)}
+        previous = {} if forced else {name: previous_fetches(context, some)}
         output = run_guarded(STAGES[name], Batch(some, previous), context)
         described = some.select(["document_id", "content_sha", "media_type_declared"]).to_pylist()
         keys = {
@@ -104,7 +104,8 @@ def _without_bytes(context: RunContext, part: str, documents: pa.Table) -> pa.Ta
     return location_rows(rows)
 
 
-def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
+def previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
+    """The newest `FETCH` row of each of these documents whose bytes need not be fetched again to be had."""
     schema = STAGES[StageName.FETCH].writes
     newest = context.ledger.select(
         """SELECT document_id, arg_max(file, recorded_at) AS file FROM ledger

@@ -113,12 +113,12 @@ def reworked(
     rows = [row for row in found.to_pylist() if row["file"] is not None and row["document_id"] in made]
     places = {row["document_id"]: row["file"] for row in rows}
     marks: dict[str, str | None] = {row["document_id"]: row["reason"] for row in rows if row["outcome"] == Outcome.OK}
-    before = packed.read_places(context.lake, places, schema).to_pylist()
-    changed = changed_outputs(name, before, output.table.to_pylist())
+    before, now = packed.read_places(context.lake, places, schema).to_pylist(), output.table.to_pylist()
+    changed = changed_outputs(name, before, now)
     context.reworked.add(str(name), len(made), changed)
     # What the lake does not hold any more cannot be compared: what follows is made anew.
     lost = [{"document_id": document_id} for document_id in places.keys() - {row["document_id"] for row in before}]
-    return marks | changed | changed_outputs(name, lost, output.table.to_pylist())
+    return marks | changed | changed_outputs(name, lost, now)
 
 
 def write_locations(context: RunContext, name: StageName | str, number: int, parts: Iterable[pa.Table]) -> Path:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
+from typer.testing import CliRunner
 
 import tasks.fetch.stage as fetch_stage
+from flows.cli.app import app
 from schemas.names import StageName
 from tasks.errors import ConfigurationError
 from tasks.figures.measures import stage_measures
@@ -18,6 +20,7 @@ from tasks.run.repair import repair
 from tasks.run.session import Session
 from tests.engine import EngineRun, run_engine
 from tests.tasks.erase.marked_corpus import places_of
+from tests.tasks.fetch.web_server import Reply, serving
 from tests.tasks.withhold.personal_corpus import (
     COPY,
     LETTER,
@@ -57,15 +60,17 @@ def computed(run: EngineRun) -> dict[str, set[StageName]]:
 
 
 def figures(run: EngineRun) -> list[dict[str, Any]]:
-    """What labels give: the sums of every measure but those of time."""
+    """What follows from the texts and the labels alone."""
     context = run.session.context
     rows = []
     for stage in StageName:
         measured = stage_measures(context.lake, context.run_id, stage, context.runs.locations(context.run_id))
-        rows += [row for row in measured.to_pylist() if row["label_digest"] and not row["metric"].startswith("second")]
+        rows += [row for row in measured.to_pylist() if row["metric"] in _OF_TEXTS]
+    assert {row["metric"] for row in rows} == _OF_TEXTS
     return sorted(({name: row[name] for name in _COMPARED} for row in rows), key=repr)
 
 
+_OF_TEXTS = {"cer", "evidence_survival", "domain_ndcg", "retrieved_evidence_recall"}
 _COMPARED = ("stage", "metric", "document_id", "unit_id", "value", "status")
 
 
@@ -231,3 +236,52 @@ def test_a_source_that_retains_documents_is_refused(tmp_path: Path) -> None:
     sources = [{"name": "desk", "type": "files", "root": "in", "on_source_removed": "retain"}]
     with pytest.raises(ConfigurationError, match="redact_only keeps no text"):
         load_configuration(write_corpus(tmp_path, redact_only=True, sources=sources))
+
+
+def test_a_web_server_is_asked_as_ever_and_an_unchanged_page_costs_no_body(tmp_path: Path) -> None:
+    with serving() as site:
+        told = {"Content-Type": "text/markdown", "ETag": '"1"'}
+        url = site.on("/letter.md", Reply(body=LETTER.encode(), headers=told), Reply(status=304, headers=told))
+        sources = [{"name": "desk", "type": "http", "urls": [url]}]
+        stages = {"fetch": {"allow_private_addresses": True}}
+        configuration = write_corpus(tmp_path, redact_only=True, sources=sources, stages=stages, gold=[])
+        run_engine(configuration)
+        assert left_in(configuration) == set()
+        again = run_engine(configuration)
+        assert {stage for stages in computed(again).values() for stage in stages} == {StageName.FETCH}
+        assert [request.get("if-none-match") for request in site.requests["/letter.md"]] == [None, '"1"']
+        assert left_in(configuration) == set()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "last"],
+        ["evaluate", "last", "--alone"],
+        ["quarantine", "retry", "--all"],
+        ["sweep", "stages.chunk.max_tokens=64,128"],
+        ["trace", "minutes.md", "--words"],
+    ],
+)
+def test_what_needs_texts_is_refused_and_says_so(refusing: Path, command: list[str]) -> None:
+    done = CliRunner().invoke(app, [*command, "--config", str(refusing)])
+    assert isinstance(done.exception, ConfigurationError)
+    assert "run.redact_only" in str(done.exception)
+
+
+def test_what_needs_none_works(refusing: Path) -> None:
+    for command in (
+        ["gate", "last"],
+        ["trace", "minutes.md"],
+        ["report"],
+        ["quarantine", "list"],
+        ["doctor", "--deep"],
+    ):
+        done = CliRunner().invoke(app, [*command, "--config", str(refusing)], catch_exceptions=False)
+        assert done.exit_code == 0, (command, done.output)
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run_engine(configuration := write_corpus(tmp_path_factory.mktemp("refusing"), redact_only=True))
+    return configuration
