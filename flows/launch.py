@@ -30,6 +30,7 @@ from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers
 from tasks.run.retry import forget_failures
 from tasks.run.upkeep import look_after
+from tasks.run.withholding import withhold
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def launch(
         with lake.exclusive(wait):
             check_before_running(configuration, lake, asks_sources=options.asks_sources)
             begun.append(context := open_context(configuration, lake, progress, fail_on, options))
-            with _recorded(context), machine_is_named("the run"):
+            with _withheld(context), _recorded(context), machine_is_named("the run"):
                 if within_flow:
                     verdict, promotion = _flow(context, None)
                 else:
@@ -104,6 +105,19 @@ def _looked_after(context: RunContext) -> str:
 
 
 @contextmanager
+def _withheld(context: RunContext) -> Iterator[None]:
+    """Where the lake keeps no text from before redaction, a run that breaks off leaves none either."""
+    try:
+        yield
+    except BaseException as error:
+        try:
+            withhold(context.configuration, context.lake)
+        except RunError as left:
+            error.add_note(f"{left}; {left.remedy}")
+        raise
+
+
+@contextmanager
 def _recorded(context: RunContext) -> Iterator[None]:
     """Writes into the run's manifest how it ended when it did not end well."""
     runs = Runs(context.lake)
@@ -115,7 +129,11 @@ def _recorded(context: RunContext) -> Iterator[None]:
     except Exception as error:
         runs.update(context.run_id, status="failed", error=type(error).__name__, finished_at=_now())
         trace = context.folder / "error.txt"
-        write_text(trace, "".join(traceback.format_exception(error)))
+        if context.configuration.run.redact_only:  # the error's own words may be a document's
+            places = "".join(traceback.format_tb(error.__traceback__))
+            write_text(trace, f"{type(error).__name__}\n{places}")
+        else:
+            write_text(trace, "".join(traceback.format_exception(error)))
         raise RunError(
             f"run {context.run_id} failed: {type(error).__name__} (a defect of corpusgate or below it)",
             remedy=f"give the same command again: what is done is kept; if it fails the same way, report {trace}",
@@ -144,6 +162,7 @@ def open_context(
 ) -> RunContext:
     """A new run in a lake that this process holds."""
     now = datetime.now(UTC)
+    withhold(configuration, lake, resting=True)
     ledger = Ledger(lake.ledger)
     ledger.compact()
     Runs(lake).mark_killed()
@@ -162,6 +181,7 @@ def open_context(
         stage_bases={name.value: base for name, base in context.bases.items()},
         stage_settings=configuration.stages.model_dump(mode="json"),
         scorers=scorers(),
+        redact_only=configuration.run.redact_only,
         retried=None if options.retry is None else len(options.retry),
     )
     return context

@@ -15,16 +15,18 @@ from tasks.lake.runs import Runs
 from tasks.run.configuration import StagesSettings
 from tasks.run.context import RunContext
 from tasks.run.session import Session
+from tasks.run.withholding import refuse_without_texts
 
 
 @contextmanager
-def reopen(config: Path, name: str) -> Iterator[Session]:
+def reopen(config: Path, name: str, *, scores: bool = True) -> Iterator[Session]:
     """The session of a finished run, while this process holds its lake.
 
     Stages have the settings that the run had, since these made what is scored; the gate's rules are those of now.
 
     Raises:
-        ConfigurationError: there is no such run, it did not get as far as its gate, or its settings are not known here.
+        ConfigurationError: there is no such run, it did not get as far as its gate, its settings are not known here, or
+            it is to be scored and the lake keeps no text of it.
     """
     configuration, lake = existing_lake(config)
     run_id = Runs(lake).resolve(name)
@@ -33,6 +35,8 @@ def reopen(config: Path, name: str) -> Iterator[Session]:
             f"run {run_id} did not finish, so there is nothing to score",
             remedy=f"finish it first: corpusgate run {config}",
         )
+    if scores:
+        refuse_without_texts(lake, run_id, "scoring a run again")
     configuration = configuration.model_copy(update={"stages": _settings_of(lake, run_id)})
     with lake.exclusive():
         yield Session(RunContext(run_id, configuration, lake, Ledger(lake.ledger), Quarantine(lake.quarantine)))

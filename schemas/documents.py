@@ -23,6 +23,7 @@ DOCUMENTS = pa.schema(
         pa.field("previous_content_sha", pa.string()),
         pa.field("previous_uri", pa.string()),
         pa.field("source_version", pa.string()),
+        pa.field("place", pa.string()),
     ]
 )
 """One row per document of a run (`runs/<run>/plan.parquet`).
@@ -32,6 +33,8 @@ DOCUMENTS = pa.schema(
 until fetched for a remote document. `commit_time` is when the source committed this content.
 `source_version` is what the source
 told about the content without showing it (an entity tag, a time and a size), null where it told nothing.
+`place` is a digest of source and path where `uri` and `locator` are no longer as the source has them, since the lake
+keeps no text from before redaction; else null.
 Deleted documents have a row with cohort `deleted` and go through no stage.
 """
 

@@ -6,13 +6,14 @@ from one document to one row.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from schemas.documents import LOCATIONS
@@ -251,7 +252,7 @@ class CorpusEvidence:
     `started` is when the run's plan was made. `signed` is there for the dedup stage alone. `references` are the runs to
     compare with: `live`, the one that made what is live, and `anchor`, the pinned one, where there are such. `stored`
     reads rows of documents from a file that the locations of any of these runs name: (file, schema with the columns
-    wanted, document ids).
+    wanted, document ids). `few` is behind `outputs_of`, where the shell knows a shorter way than all rows.
     """
 
     documents: pa.Table
@@ -265,6 +266,16 @@ class CorpusEvidence:
     signed: Signed | None = None
     references: Mapping[str, Reference] = field(default_factory=dict)
     stored: Callable[[str, pa.Schema, Sequence[str]], pa.Table] = _nothing_stored
+    few: Callable[[StageName, Collection[str]], Iterator[pa.Table]] | None = None
+
+    def outputs_of(self, stage: StageName, document_ids: Collection[str]) -> Iterator[pa.Table]:
+        """The stage's rows of a few documents; of one whose text cannot be had there is none."""
+        if self.few is not None:
+            yield from self.few(stage, document_ids)
+            return
+        names = pa.array(sorted(document_ids), pa.string())
+        for table in self.outputs(stage):
+            yield table.filter(pc.is_in(table.column("document_id"), names))
 
 
 S = TypeVar("S", bound=StageSettings)

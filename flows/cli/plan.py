@@ -63,22 +63,33 @@ def plan(
     limit: LimitOption = None,
     force_stage: ForceOption = None,
     allow_mass_delete: MassDeleteOption = False,
+    ask: Annotated[
+        bool,
+        typer.Option(
+            "--ask-servers",
+            help="Ask web servers whether documents of live have changed, by conditional requests that take no "
+            "document; 1,000 at most.",
+        ),
+    ] = False,
 ) -> None:
     """Shows what `run` with the same options would do: documents by kind, failures, work per stage. Does nothing.
 
-    Files are hashed and stores listed; pages are not asked for, so that of these it cannot tell whether they changed.
+    Files are hashed and stores listed. Pages are not asked for, so that of these it cannot tell whether they changed,
+    unless it is given --ask-servers.
 
     Examples:
 
         corpusgate plan corpusgate.yaml
 
         corpusgate plan --only handbook:policies/** --json
+
+        corpusgate plan --ask-servers
     """
     from tasks.report.plan_lines import print_plan
     from tasks.run.preview import preview
 
     options = run_options(only, limit, force_stage, allow_mass_delete)
-    found = preview(load_configuration(config), options, names=names)
+    found = preview(load_configuration(config), options, names=names, ask=ask)
     if as_json:
         sys.stdout.write(json.dumps(found.to_json(), indent=2, ensure_ascii=False) + "\n")
     else:

@@ -125,6 +125,11 @@ def retry_quarantine(
         raise ConfigurationError(
             "no document is named", remedy="name documents, --stage or --reason, or give --all for the whole quarantine"
         )
+    from tasks.lake.runs import Runs
+    from tasks.run.withholding import refuse_without_texts
+
+    _, lake = existing_lake(config)
+    refuse_without_texts(lake, Runs(lake).resolve("last"), "trying again from the lake")
     wanted = _wanted(config, documents or [], stage, reason)
     without = [held for held in wanted if not held.has_bytes]
     if without:

@@ -203,7 +203,7 @@ def gate(
     from tasks.report.terminal import print_verdict
     from tasks.report.values import json_text
 
-    with reopen(config, run_id) as session:
+    with reopen(config, run_id, scores=False) as session:
         verdict = session.rejudge()
         if as_json:
             sys.stdout.write(json_text(verdict.to_json()) + "\n")

@@ -80,6 +80,7 @@ def sweep(
     """
     from tasks.figures.catalogue import load_catalogue
     from tasks.run.configuration import read_mapping
+    from tasks.run.withholding import refuse_without_texts
     from tasks.sweep.drive import drive, source_run
     from tasks.sweep.order import make_order
     from tasks.sweep.presets import wanted
@@ -90,6 +91,7 @@ def sweep(
     _, lake = existing_lake(config)
     catalogue = load_catalogue()
     source = source_run(lake, run_id)
+    refuse_without_texts(lake, source, "a sweep")
     axes, measures, sliced = wanted(settings or [], preset, lake, source)
     order = make_order(read_mapping(config), config, axes, measure or measures, by or sliced, catalogue)
     progress = Console(stderr=True)

@@ -38,11 +38,12 @@ _NO_PRECEDENCE: Mapping[str, int] = MappingProxyType({})
 
 
 class _Text:
-    """A candidate's text and its shingle set; its words where they are asked for."""
+    """A candidate's text and its shingle set; its words where they are asked for. What cannot be had is as if empty."""
 
-    def __init__(self, text: str, shingle_size: int) -> None:
-        self._text = text
-        self.shingles: NDArray[np.uint64] = shingle_set(comparison_text(text), shingle_size)
+    def __init__(self, text: str | None, shingle_size: int) -> None:
+        self.is_lost = text is None
+        self._text = text or ""
+        self.shingles: NDArray[np.uint64] = shingle_set(comparison_text(self._text), shingle_size)
 
     @cached_property
     def words(self) -> list[str]:
@@ -60,8 +61,9 @@ class _Texts:
     def fetch(self, document_ids: Iterable[str]) -> None:
         wanted = [d for d in dict.fromkeys(document_ids) if d not in self._held][:_HELD]
         if wanted:
-            for document_id, text in self._text_of(wanted).items():
-                self._held[document_id] = _Text(text, self._shingle_size)
+            texts = self._text_of(wanted)
+            for document_id in wanted:
+                self._held[document_id] = _Text(texts.get(document_id), self._shingle_size)
         while len(self._held) > 2 * _HELD:
             self._held.popitem(last=False)
 
@@ -90,8 +92,9 @@ class _Pairs:
         known = self._known.get((document, other))
         if known is not None and known.shared is not None:
             return known.shared
-        found = shared(self._texts.of(document).shingles, self._texts.of(other).shingles)
-        if known is not None:
+        own, others = self._texts.of(document), self._texts.of(other)
+        found = shared(own.shingles, others.shingles)
+        if known is not None and not (own.is_lost or others.is_lost):
             self._compared.add(known.own_text, known.text, found)
             self._known[document, other] = replace(known, shared=found)
         return found
@@ -117,7 +120,8 @@ def decide(
 
     Args:
         signatures: the `SIGNATURE` rows of the whole run, in parts, in any order.
-        text_of: gives the clean texts of a bounded number of documents; asked for candidates only.
+        text_of: gives the clean texts of a bounded number of documents; asked for candidates only. One that it leaves
+            out cannot be had: the document is like no other, and what it shares is not remembered.
         settings: thresholds and bounds.
         precedence: by document id, who comes first (least) where copies compete; 0 for a document not named. Equal
             numbers leave it to length and id.

@@ -1,6 +1,6 @@
 """The corpus's own questions: where the chunks that answer them stand in the ranking by the embedding."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -179,11 +179,16 @@ def _find_relevant(asked: Sequence[_Asked], evidence: CorpusEvidence) -> None:
         for answer in one.answers:
             if not answer.failed:
                 by_target.setdefault(answer.target, []).append(answer)
+    unread = set(by_target)
     for document_id, text in _wanted(evidence, StageName.NORMALIZE, "text", by_target):
+        unread.discard(document_id)
         for answer in by_target[document_id]:
             places = [locate(text, quote) for quote in answer.label.evidence]
             answer.evidence = [place for place in places if place is not None]
             answer.lost = bool(places) and not answer.evidence
+    for document_id in unread:
+        for answer in by_target[document_id]:
+            answer.lost = bool(answer.label.evidence)
     for document_id, chunks in _wanted(evidence, StageName.CHUNK, "chunks", by_target):
         for answer in by_target[document_id]:
             if not answer.lost:
@@ -198,13 +203,11 @@ def _answers(one: _Answer, chunk: Mapping[str, Any]) -> bool:
 
 
 def _wanted(
-    evidence: CorpusEvidence, stage: StageName, column: str, documents: Mapping[str, object]
+    evidence: CorpusEvidence, stage: StageName, column: str, documents: Collection[str]
 ) -> Iterator[tuple[str, Any]]:
     if not documents:
         return
-    names = pa.array(sorted(documents), pa.string())
-    for table in evidence.outputs(stage):
-        part = table.filter(pc.is_in(table.column("document_id"), names))
+    for part in evidence.outputs_of(stage, documents):
         yield from zip(part.column("document_id").to_pylist(), part.column(column).to_pylist(), strict=True)
 
 

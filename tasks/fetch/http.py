@@ -17,6 +17,7 @@ from tasks.errors import DocumentError
 from tasks.fetch.connections import CheckedTransport, Deadline
 from tasks.fetch.local import too_large
 from tasks.fetch.manners import PACE, ROBOTS, disallowed
+from tasks.fetch.packed_body import BadPackingError, TruncatedError, unpacked
 from tasks.fetch.settings import FetchSettings
 from tasks.http_logging import tell_no_requests
 
@@ -78,7 +79,7 @@ class HttpFetcher:
         Raises:
             DocumentError: `not_found`, `gone`, `http_client_error`, `too_large`, `too_many_redirects`,
                 `address_refused`, `bad_redirect`, `robots_disallowed`, `corrupt`; transient: `http_server_error`,
-                `timeout`, `unreachable`.
+                `timeout`, `unreachable`, `truncated`.
         """
         robots = robots and self._settings.robots == "obey"
         conditions = {"If-None-Match": etag, "If-Modified-Since": last_modified}
@@ -89,7 +90,7 @@ class HttpFetcher:
                 return self._attempt(url, headers, robots, cut_at)
             except _TryAgainError as again:
                 failure, wait = again.failure, again.wait
-            except httpx.DecodingError as error:
+            except BadPackingError as error:
                 raise DocumentError(
                     "corrupt",
                     "the body is not packed as its Content-Encoding says",
@@ -166,13 +167,17 @@ class HttpFetcher:
 
     def _body(self, response: httpx.Response, deadline: float, cut_at: int | None) -> bytes:
         data = bytearray()
-        for part in response.iter_bytes():
-            data += part
-            if cut_at is not None and len(data) >= cut_at:
-                break
-            if len(data) > self._settings.max_bytes:
-                raise too_large(self._settings.max_bytes)
-            self._check(deadline)
+        try:
+            for part in unpacked(response.iter_raw(), response.headers.get("Content-Encoding", "")):
+                data += part
+                if cut_at is not None and len(data) >= cut_at:
+                    break
+                if len(data) > self._settings.max_bytes:
+                    raise too_large(self._settings.max_bytes)
+                self._check(deadline)
+        except TruncatedError as error:
+            # Its length may be as announced: whoever packed it broke off.
+            raise _TryAgainError(_transient("truncated", "the packed body ends before its end")) from error
         return bytes(data)
 
     def _check(self, deadline: float) -> None:

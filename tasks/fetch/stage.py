@@ -121,7 +121,7 @@ def _fetch_part(document: DocumentRow, taken: Taken, raw: RawBytes) -> DocumentR
 
 def _fetch_url(document: DocumentRow, previous: DocumentRow | None, fetcher: HttpFetcher, raw: RawBytes) -> DocumentRow:
     url = document["locator"]
-    if previous is None or not _is_stored(raw, previous["content_sha"]):
+    if previous is None:
         answer = fetcher.get(with_secrets(url))
     else:
         answer = fetcher.get(with_secrets(url), previous["etag"], previous["last_modified"])
@@ -139,13 +139,6 @@ def _fetch_url(document: DocumentRow, previous: DocumentRow | None, fetcher: Htt
     # A 304 may repeat the validators or leave them out.
     repeated = {name: value for name, value in source.items() if value is not None}
     return (previous or {}) | repeated | {"unchanged": True}
-
-
-def _is_stored(raw: RawBytes, content_sha: str) -> bool:
-    try:
-        return raw.path(content_sha).is_file()
-    except (FileNotFoundError, DocumentError):
-        return False
 
 
 def _row(document: DocumentRow, data: bytes, declared: str | None, hint: str | None, raw: RawBytes) -> DocumentRow:

@@ -96,6 +96,29 @@ class LanceIndex:
                 if self.live() == live:
                     raise
 
+    def is_whole(self, generation: Generation) -> bool:
+        """Whether every row of a generation can be read; true of one that was collected, of which nothing is left."""
+        if not self._path(generation.table).exists():
+            return True
+        try:
+            # Not through a session, which would answer from what it has read before.
+            for _ in self._dataset(generation.table, generation.version).to_batches(batch_size=1024):
+                pass
+        except (RunError, OSError, ValueError, RuntimeError):
+            return False
+        return True
+
+    def give_up(self, generation: Generation) -> None:
+        """Lets go of a generation that is not live: its files go with the next `collect`, unless others need them."""
+        with self._writing():
+            self._untag(generation)
+
+    def put_in_place(self, old: Generation, anew: Generation) -> None:
+        """Puts a generation that holds the same documents in the place of one whose files are torn."""
+        with self._writing(), self._generations.lock():
+            self._generations.replace({old: anew})
+            self._untag(old)
+
     def pending(self, target: pa.Table, *, dimension: int, embedding: str, anew: bool = False) -> Pending:
         """What separates live from `target` (document_id, index_key of every document that should be indexed).
 
@@ -179,10 +202,7 @@ class LanceIndex:
                     remedy="roll back first; older generations are deleted by their number, not one by one",
                 )
             if self._path(generation.table).exists():
-                dataset = self._dataset(generation.table)
-                for name, version in tags_of(dataset).items():
-                    if version == generation.version:
-                        dataset.tags.delete(name)
+                self._untag(generation)
 
     def collect(self, keep: int) -> int:
         """Deletes the files of all but live, the `keep` - 1 generations before it, and candidates still to be judged.
@@ -255,6 +275,12 @@ class LanceIndex:
             for name, version in tags_of(dataset).items():
                 if name.startswith(f"candidate.{number}.") or (path.stem, version) in gone:
                     dataset.tags.delete(name)
+
+    def _untag(self, generation: Generation) -> None:
+        dataset = self._dataset(generation.table)
+        for name, version in tags_of(dataset).items():
+            if version == generation.version:
+                dataset.tags.delete(name)
 
     def _collect(self, keep: int) -> int:
         kept = {at.generation.place for at in self._generations.standing()[-keep:]}

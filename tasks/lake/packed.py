@@ -120,7 +120,7 @@ def _names_in(path: Path, written: int) -> Mapping[str, tuple[int, ...]]:
                 return {name: tuple(groups) for name, groups in said["names"].items()}
             # Rows were taken out since: it is asked for the names themselves.
             stored = file.read(columns=[STORED_AS], use_threads=False).column(STORED_AS)
-            return dict.fromkeys(pc.unique(stored).to_pylist(), tuple(range(len(rows))))
+            return dict.fromkeys([*said["names"], *pc.unique(stored).to_pylist()], tuple(range(len(rows))))
     except (OSError, pa.ArrowInvalid, KeyError, ValueError) as error:
         raise unreadable(path, error) from error
 
@@ -200,14 +200,31 @@ def pack(stored: Stored, paths: Sequence[Path], schema: pa.Schema, alive: Mappin
                 rows.append(group.num_rows)
                 for name in pc.unique(group.column(STORED_AS)).to_pylist():
                     names[name].add(number)
-            listed = {name: sorted(groups) for name, groups in sorted(names.items())}
-            writer.add_key_value_metadata({_NAMES_KEY: json.dumps({"rows": rows, "names": listed}).encode()})
+            writer.add_key_value_metadata(_listing(rows, {name: sorted(names[name]) for name in sorted(wanted)}))
 
     wanted = [name for path in paths for name in stored.names(path) if alive.get(name)]
     if not wanted:
         return None
     replace_file(target, write)
     return target
+
+
+def empty_packed(path: Path) -> None:
+    """Takes all rows out of a packed file; the names that it holds stay, so that each is read without rows."""
+    listed: dict[str, list[int]] = {name: [] for name in names_in(path)}
+    with pq.ParquetFile(path) as file:
+        schema = file.schema_arrow.with_metadata(version_stamp())
+
+    def write(temporary: Path) -> None:
+        with pq.ParquetWriter(temporary, schema) as writer:
+            writer.add_key_value_metadata(_listing([], listed))
+
+    replace_file(path, write)
+
+
+def _listing(rows: Sequence[int], names: Mapping[str, Sequence[int]]) -> dict[bytes, bytes]:
+    """What the footer of a packed file says: how many rows each row group has, and the groups of each name."""
+    return {_NAMES_KEY: json.dumps({"rows": rows, "names": names}).encode()}
 
 
 def _needed(

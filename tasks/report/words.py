@@ -11,6 +11,7 @@ from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.parse.evaluator import compared_texts
 from tasks.run.labels import stored_labels
+from tasks.run.withholding import refuse_without_texts
 
 
 def with_words(
@@ -21,6 +22,7 @@ def with_words(
     They are cut out of the label as the run used it and of the elements as the run has them, by the same rule as the
     evaluator's. Personal data spans stay without words.
     """
+    refuse_without_texts(lake, run_id, "showing the words of edits")
     runs = Runs(lake)
     plan = runs.plan(run_id).filter(pc.field("document_id") == document_id)
     labels = stored_labels(lake, runs.manifest(run_id).get("gold_digest"), plan)

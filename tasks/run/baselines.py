@@ -68,6 +68,10 @@ def _settings(manifest: Mapping[str, Any]) -> StagesSettings:
 
 def _score_again(session: Session, baseline: str, name: str, stages: StagesSettings) -> None:
     context = session.context
+    if "redacted_at" in session.runs.manifest(baseline):
+        raise RunError(
+            "the lake keeps no text of it (run.redact_only)", remedy="promote a run that is measured by these"
+        )
     if not (context.lake.run(baseline) / "locations.parquet").exists():
         raise RunError("its records are gone", remedy="restore its folder in the lake")
     configuration = context.configuration.model_copy(update={"stages": stages})

@@ -103,6 +103,12 @@ class RunSettings(_Part):
         description="Also run and score each labelled stage on gold inputs, so that its own faults are told from "
         "inherited ones. Runs the stages after parse a second time on the labelled documents.",
     )
+    redact_only: bool = Field(
+        default=False,
+        description="Keep no text from before redaction: at its end every run takes bytes, parsed and cleaned texts, "
+        "labels and paths out of the lake, those of earlier runs too. A document is then asked from its source again "
+        "whenever something is to be made of its text; docs/privacy.md says what that costs.",
+    )
 
 
 class Configuration(_Part):
@@ -129,6 +135,12 @@ class Configuration(_Part):
         for rule in rules:
             if rule.source is not None and rule.source not in names:
                 raise ValueError(f"a rule names the source {rule.source!r}; the sources are {names}")
+        retaining = [source.name for source in self.sources if source.on_source_removed == "retain"]
+        if self.run.redact_only and retaining:
+            raise ValueError(
+                f"run.redact_only keeps no text by which a document could be made again that its source no longer has, "
+                f"so on_source_removed cannot be `retain` ({', '.join(retaining)})"
+            )
         self._keep_masked_types_out_of_metadata()
         return self
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.lake.runs import Runs
+from tasks.run.brought_back import load_or_lose, texts_of
 from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts, part_name, stage_keys, without
@@ -28,7 +30,6 @@ from tasks.run.recent_texts import RecentTexts
 from tasks.run.registry import STAGES
 from tasks.run.stored import (
     done_locations,
-    load_rows,
     location,
     location_rows,
     read_places,
@@ -50,8 +51,10 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
     rows = [done_locations(SIGNATURES, done)]
     for part, some in enumerate(in_parts(context, without(documents, ids_of(done)))):
         reads = STAGES[StageName.DEDUP].reads
-        tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in reads}
-        output = run_guarded(STAGES[StageName.DEDUP], Batch(some, tables), context, SIGNATURE)
+        tables, lost = load_or_lose(context, reads, batch, ids_of(some))
+        left = without(some, [failure.document_id for failure in lost])
+        output = run_guarded(STAGES[StageName.DEDUP], Batch(left, tables), context, SIGNATURE)
+        output = replace(output, failures=(*output.failures, *lost))
         reworked(context, SIGNATURES, found, output, SIGNATURE)
         rows.append(store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE))
     write_locations(context, SIGNATURES, batch.number, rows)
@@ -138,7 +141,7 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
 
     return Signed(
         [partial(signatures, batch) for batch in batches],
-        RecentTexts(context.lake, places).of,
+        RecentTexts(context.lake, places, partial(texts_of, context, batches)).of,
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
         known_pairs(context.lake, dedup_settings(context).shingle_size),

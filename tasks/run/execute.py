@@ -1,18 +1,20 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS
 from schemas.names import StageName
+from tasks.run.brought_back import lent, load_or_lose
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys
 from tasks.run.registry import PREVIOUS, STAGES
-from tasks.run.stored import done_locations, load_rows, location_rows, reworked, store, write_locations
+from tasks.run.stored import done_locations, location_rows, reworked, store, write_locations
 from tasks.stage import Batch, ids_of
 
 
@@ -25,8 +27,10 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
     pending = without(documents, ids_of(done))
     rows = [standing, done_locations(name, done)]
     for part, some in enumerate(in_parts(context, pending)):
-        tables = {stage: load_rows(context, stage, batch, ids_of(some)) for stage in STAGES[name].reads}
-        output = run_guarded(STAGES[name], Batch(some, tables), context)
+        tables, lost = load_or_lose(context, STAGES[name].reads, batch, ids_of(some))
+        left = without(some, [failure.document_id for failure in lost])
+        output = run_guarded(STAGES[name], Batch(left, tables), context, lend=lent)
+        output = replace(output, failures=(*output.failures, *lost))
         marks = reworked(context, name, found, output, STAGES[name].writes)
         rows.append(store(context, name, part_name(batch, part), some, keys, output, marks=marks))
     context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
@@ -35,6 +39,8 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
 
 def without(documents: pa.Table, document_ids: Collection[str]) -> pa.Table:
     """The rows of a table that are not of these documents, in their order."""
+    if not document_ids:
+        return documents
     gone = pa.array(document_ids, pa.string())
     return documents.filter(pc.invert(pc.is_in(documents.column("document_id"), gone)))
 

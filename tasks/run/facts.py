@@ -63,6 +63,7 @@ def write_facts(
             here=here,
             signed=signed_documents(context, batches, anew=anew) if name == StageName.DEDUP else None,
             references=_references(context, name, references or {}),
+            few=lambda wanted, ids: stage_outputs(context, wanted, batches, wanted=ids),
             stored=lambda file, schema, ids: read_stored(context.lake, file, schema, document_ids=ids),
         )
         parts.append(stage.facts(evidence, context.settings(name)))

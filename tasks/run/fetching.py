@@ -9,6 +9,7 @@ from schemas.documents import DOCUMENTS
 from schemas.names import Cohort, Outcome, StageName
 from tasks.lake.files import write_table
 from tasks.lake.raw import raw_missing
+from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts, part_name, without
 from tasks.run.guarded import run_guarded
@@ -17,7 +18,6 @@ from tasks.run.keys import document_key, fetch_key
 from tasks.run.registry import STAGES
 from tasks.run.stored import (
     done_locations,
-    load_rows,
     location,
     location_rows,
     read_places,
@@ -46,7 +46,7 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
         if not context.options.asks_sources:
             rows.append(_without_bytes(context, part_name(batch, part), some))
             continue
-        previous = {} if forced else {name: _previous_fetches(context, some)}
+        previous = {} if forced else {name: previous_fetches(context, some)}
         output = run_guarded(STAGES[name], Batch(some, previous), context)
         described = some.select(["document_id", "content_sha", "media_type_declared"]).to_pylist()
         keys = {
@@ -80,8 +80,9 @@ def fetched_rows(context: RunContext, documents: pa.Table) -> tuple[pa.Table, pa
     done = context.ledger.find_rows("output", name, ids, refused)
     fetched_before = context.ledger.find_rows("output", name, ids, known)
     sha_of = dict(zip(ids, shas, strict=True))
-    stored = fetched_before.filter(pa.array([_stored(context, sha_of[i]) for i in ids_of(fetched_before)], pa.bool_()))
-    return pa.concat_tables([without(done, ids_of(stored)), stored]), fetched_before
+    suffice = [_needs_no_bytes(context, sha_of[i]) for i in ids_of(fetched_before)]
+    standing = fetched_before.filter(pa.array(suffice, pa.bool_()))
+    return pa.concat_tables([without(done, ids_of(standing)), standing]), fetched_before
 
 
 def _without_bytes(context: RunContext, part: str, documents: pa.Table) -> pa.Table:
@@ -103,7 +104,8 @@ def _without_bytes(context: RunContext, part: str, documents: pa.Table) -> pa.Ta
     return location_rows(rows)
 
 
-def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
+def previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
+    """The newest `FETCH` row of each of these documents whose bytes need not be fetched again to be had."""
     schema = STAGES[StageName.FETCH].writes
     newest = context.ledger.select(
         """SELECT document_id, arg_max(file, recorded_at) AS file FROM ledger
@@ -111,10 +113,16 @@ def _previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
              AND document_id IN (SELECT document_id FROM wanted) GROUP BY document_id""",
         wanted=documents.select(["document_id"]),
     ).to_pylist()
-    return read_places(context, {row["document_id"]: row["file"] for row in newest}, schema)
+    rows = read_places(context, {row["document_id"]: row["file"] for row in newest}, schema)
+    # Of bytes that the lake has lost a server must not answer that they are still the same.
+    shas = rows.column("content_sha").to_pylist()
+    return rows.filter(pa.array([_needs_no_bytes(context, sha) for sha in shas], pa.bool_()))
 
 
-def _stored(context: RunContext, content_sha: str) -> bool:
+def _needs_no_bytes(context: RunContext, content_sha: str) -> bool:
+    """Whether the lake has the bytes, or keeps none: then they are asked for where something is to be made of them."""
+    if context.configuration.run.redact_only:
+        return True
     return os.path.isfile(f"{context.lake.raw}/{content_sha[:2]}/{content_sha}")  # noqa: PTH113 - one for each document
 
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from schemas.names import StageName
 from tasks.gold.labels import Labels
+from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.guarded import run_guarded
 from tasks.run.registry import STAGES
-from tasks.run.stored import load_rows
 from tasks.stage import Batch, StageOutput, ids_of, select
 
 CHAIN = (

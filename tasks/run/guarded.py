@@ -1,22 +1,29 @@
 """A stage runs under guard: one document that it cannot bear fails alone."""
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from tasks.errors import ConfigurationError, RunError
+from tasks.errors import ConfigurationError, DocumentError, RunError
 from tasks.run.context import RunContext
 from tasks.run.machine import machine_is_named
-from tasks.stage import Batch, Failure, Stage, StageOutput, ids_of
+from tasks.stage import Batch, Failure, Resources, Stage, StageOutput, ids_of
 
 
-def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa.Schema | None = None) -> StageOutput:
+def run_guarded(
+    stage: Stage[Any],
+    batch: Batch,
+    context: RunContext,
+    schema: pa.Schema | None = None,
+    lend: Callable[[RunContext, pa.Table], Resources] = lambda context, _: context.resources,
+) -> StageOutput:
     """Runs a stage; when it raises, every document is tried alone, and the one at fault becomes a failure.
 
-    `schema` is that of the output where it is not `stage.writes` (the signatures of dedup).
+    `schema` is that of the output where it is not `stage.writes` (the signatures of dedup). `lend` gives what the stage
+    may ask of the shell for its documents.
 
     Raises:
         RunError: the machine is at fault (a full disk, no more open files, no more processes): every document would
@@ -25,17 +32,25 @@ def run_guarded(stage: Stage[Any], batch: Batch, context: RunContext, schema: pa
     shape = schema if schema is not None else stage.writes
     try:
         with machine_is_named(f"stage {stage.name}"):
-            return stage.run(batch, context.settings(stage.name), context.resources)
+            return stage.run(batch, context.settings(stage.name), lend(context, batch.documents))
     except (ConfigurationError, RunError):
         raise
     except Exception as error:  # noqa: BLE001 - the border between a stage's defects and the run
         ids = ids_of(batch.documents)
+        if len(ids) == 1 and isinstance(error, DocumentError):
+            # Its bytes are gone, say: known to whoever asked for them, not to the stage.
+            return StageOutput(shape.empty_table(), (failure_of(ids[0], error),))
         if len(ids) == 1:
             # Without the error's own words: they may be the document's.
             trace = f"{type(error).__name__}\n" + "".join(traceback.format_tb(error.__traceback__))
             context.quarantine.keep_traceback(context.run_id, str(stage.name), ids[0], trace)
             return StageOutput(shape.empty_table(), (_defect(ids[0], error),))
-        return _merge([run_guarded(stage, part, context, schema) for part in _singles(batch)])
+        return _merge([run_guarded(stage, part, context, schema, lend) for part in _singles(batch)])
+
+
+def failure_of(document_id: str, error: DocumentError) -> Failure:
+    """An error of a document as what is recorded of it."""
+    return Failure(document_id, error.error_class, str(error), error.remedy, error.transient)
 
 
 def _defect(document_id: str, error: Exception) -> Failure:

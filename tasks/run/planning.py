@@ -16,7 +16,7 @@ from tasks.fetch.listing import list_source
 from tasks.fetch.places import Part, place_of
 from tasks.fetch.sources import Source
 from tasks.globs import path_glob
-from tasks.lake.erased import NOTHING_ERASED, Erased
+from tasks.lake.erased import NOTHING_ERASED, Erased, place_digest
 from tasks.run.configuration import AccessRule, Configuration, PathRule
 
 UNCLASSIFIED = "unclassified"
@@ -51,11 +51,19 @@ def make_plan(
         ConfigurationError: a source cannot be listed; nothing is then taken for deleted.
     """
     skips = skips or Skips()
-    before = [row for row in known.to_pylist() if row["cohort"] != Cohort.DELETED]
-    seen = {(row["source"], row["uri"]): row for row in before if row["source_version"] and row["content_sha"]}
     if listed is None:
         asked = configuration.sources if sources is None else sources
         listed = chain.from_iterable(list_source(source, configuration.stages.fetch, skips) for source in asked)
+    listed = list(listed)
+    names = [(item.source, item.uri) for item in listed]
+    known, live = named_again(known, names), named_again(live, names)
+    before = [
+        # Two paths may read alike once redacted; their digests do not.
+        row | ({"uri": row["place"]} if row["place"] else {})
+        for row in known.to_pylist()
+        if row["cohort"] != Cohort.DELETED
+    ]
+    seen = {(row["source"], row["uri"]): row for row in before if row["source_version"] and row["content_sha"]}
     found = [_recognised(item, seen.get((item.source, item.uri))) for item in listed]
     found = _not_erased(found, erased, {(row["source"], row["uri"]) for row in before}, skips)
     ids = assign_ids([(item.source, item.uri, item.content_sha) for item in found], before)
@@ -68,6 +76,21 @@ def make_plan(
     retaining = {source.name for source in configuration.sources if source.on_source_removed == "retain"}
     rows += [_gone(row, retaining) for document_id, row in live_rows.items() if document_id not in present]
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["document_id"]), schema=DOCUMENTS)
+
+
+def named_again(documents: pa.Table, names: Iterable[tuple[str, str]]) -> pa.Table:
+    """Documents whose paths the lake does not keep (`place`), under the names (source, path) that their sources give.
+
+    One that no name is given of stays as the lake has it.
+    """
+    if documents.column("place").null_count == documents.num_rows:
+        return documents
+    of_place = {place_digest(source, uri): uri for source, uri in names}
+    rows = documents.to_pylist()
+    for row in rows:
+        if row["place"] in of_place:
+            row |= {"uri": of_place[row["place"]], "place": None}
+    return pa.Table.from_pylist(rows, schema=DOCUMENTS)
 
 
 def _recognised(item: Listed, before: dict[str, Any] | None) -> Listed:
@@ -195,6 +218,7 @@ def _row(configuration: Configuration, item: Listed, document_id: str, live: dic
         "previous_content_sha": live["content_sha"] if live else None,
         "previous_uri": live["uri"] if live else None,
         "source_version": item.version,
+        "place": None,
     }
 
 

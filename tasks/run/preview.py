@@ -3,7 +3,7 @@
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tasks.fetch.listed import Skips
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
+from tasks.run.asking import ask_servers
 from tasks.run.configuration import Configuration
 from tasks.run.context import RunContext
 from tasks.run.indexing import open_index
@@ -24,7 +25,7 @@ from tasks.run.selection import Planned, is_known_unchanged, plan_run
 from tasks.run.walk import Work, read_decided, walk
 
 TO_BE_ASKED = "to_be_asked"
-"""Documents of live whose server tells only when it is asked whether they have changed; `plan` does not ask."""
+"""Documents of live whose server tells only when asked whether they have changed, and has not said so."""
 HELD = "held"
 """Documents that a partial run does not take in: they stay as live has them."""
 
@@ -75,11 +76,11 @@ class Preview:
         return asdict(self)
 
 
-def preview(configuration: Configuration, options: RunOptions, *, names: int) -> Preview:
+def preview(configuration: Configuration, options: RunOptions, *, names: int, ask: bool = False) -> Preview:
     """Plans a run with these options.
 
-    Files are listed and hashed, stores and sitemaps listed; no page is asked for. `names` is how many documents of each
-    kind are named.
+    Files are listed and hashed, stores and sitemaps listed. No page is asked for, unless servers are asked (`ask`)
+    whether what live has of them has changed. `names` is how many documents of each kind are named.
 
     Raises:
         ConfigurationError: a source cannot be listed, or `only` fits no document.
@@ -91,6 +92,8 @@ def preview(configuration: Configuration, options: RunOptions, *, names: int) ->
     baseline = live.generation.run_id if live else None
     skips = Skips()
     planned = plan_run(configuration, context.runs, options, baseline=baseline, skips=skips)
+    if ask:
+        planned = replace(planned, documents=ask_servers(context, planned.documents))
     rows = planned.documents.to_pylist()
     kinds = {row["document_id"]: _kind(row, planned) for row in rows}
     on_their_way = pa.array([kinds[row["document_id"]] not in (Cohort.DELETED, HELD) for row in rows], pa.bool_())

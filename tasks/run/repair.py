@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from schemas.documents import LOCATIONS
+from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.ledger import LEDGER, QUARANTINE
 from schemas.measures import MEASURES
-from schemas.names import StageName
+from schemas.names import Cohort, StageName
 from schemas.stages import SIGNATURE, STAGE_OUTPUTS
 from tasks.errors import RunError
 from tasks.index.generations import Generations
@@ -25,7 +25,10 @@ from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration
 from tasks.run.context import RunContext
 from tasks.run.facts import all_locations
+from tasks.run.index_repair import repair_index
+from tasks.run.planning import as_in_live
 from tasks.run.session import Session
+from tasks.run.withholding import withhold
 
 
 def repair(configuration: Configuration, lake: Lake) -> Iterator[str]:
@@ -44,7 +47,11 @@ def repair(configuration: Configuration, lake: Lake) -> Iterator[str]:
     yield from _outputs(lake)
     if sentence := Generations(lake.index, 0.0).restore_live():
         yield sentence
+    yield from _plans(lake)
     yield from _locations(configuration, lake)
+    yield from repair_index(configuration, lake)
+    if count := withhold(configuration, lake, resting=True):
+        yield f"text from before redaction lay in {count} files and folders: it was removed (run.redact_only)"
 
 
 def is_whole(path: Path, schema: pa.Schema) -> bool:
@@ -85,6 +92,54 @@ def _packed_files(lake: Lake, folders: Collection[Path]) -> Iterator[str]:
 
 def _schema(stage: str) -> pa.Schema:
     return SIGNATURE if stage == SIGNATURES else STAGE_OUTPUTS[StageName(stage)]
+
+
+def _plans(lake: Lake) -> Iterator[str]:
+    """A run's plan is made anew from its batches, and the documents it deleted from the run that made live then."""
+    runs = Runs(lake)
+    for run_id in runs.ids():
+        path = lake.run(run_id) / "plan.parquet"
+        if not path.exists() or is_whole(path, DOCUMENTS):
+            continue
+        try:
+            plan = _plan_of_batches(runs, run_id)
+        except RunError:
+            plan = DOCUMENTS.empty_table()
+        if not plan.num_rows and run_id not in _made_live(lake):
+            aside = lake.root / TORN / "runs" / run_id
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            lake.run(run_id).replace(aside)
+            yield f"runs/{run_id}/plan.parquet was torn, and the run's batches do not tell it: the run is set aside"
+            continue
+        aside_name = _set_aside(lake, path)
+        runs.write_plan(run_id, plan)
+        if plan.num_rows:
+            yield f"{aside_name} was torn: made anew from the batches of run {run_id}"
+        else:
+            yield (
+                f"{aside_name} was torn, and nothing tells which documents run {run_id}, whose index is kept, had: the "
+                "next run takes every document for a new one"
+            )
+
+
+def _plan_of_batches(runs: Runs, run_id: str) -> pa.Table:
+    folder = runs.lake.run(run_id) / "batches"
+    planned = sorted(path for path in folder.glob("*.parquet") if path.stem.isdigit())
+    fetched = [path.with_name(f"{path.stem}-fetched.parquet") for path in planned]
+    parts = [read_table(f if f.exists() else p, DOCUMENTS) for p, f in zip(planned, fetched, strict=True)]
+    plan = pa.concat_tables([DOCUMENTS.empty_table(), *parts])
+    there = set(plan.column("document_id").to_pylist())
+    before = runs.plan(runs.manifest(run_id).get("baseline_run")).to_pylist()
+    gone = [
+        as_in_live(row, Cohort.DELETED)
+        for row in before
+        if row["cohort"] != Cohort.DELETED and row["document_id"] not in there
+    ]
+    return pa.concat_tables([plan, pa.Table.from_pylist(gone, schema=DOCUMENTS)]) if there else plan
+
+
+def _made_live(lake: Lake) -> set[str]:
+    return {at.generation.run_id for at in Generations(lake.index, 0.0).standing()}
 
 
 def _locations(configuration: Configuration, lake: Lake) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Evaluators over a run: rows of documents, kept under their own key, and facts of the run, made anew."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -17,12 +17,14 @@ from tasks.gold.labels import Labels
 from tasks.gold.table import label_digests
 from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
+from tasks.run.brought_back import TextLostError, lent, load_or_lose, rows_of
 from tasks.run.context import BatchRef, RunContext
+from tasks.run.execute import without
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
-from tasks.run.stored import StageTables, load_rows
-from tasks.run.survival import survival_of_documents
-from tasks.stage import Batch, Cost, Evidence, ids_of, select
+from tasks.run.stage_tables import StageTables
+from tasks.run.survival import followed, survival_of_documents
+from tasks.stage import Batch, Cost, Evidence, Failure, ids_of, select
 from tasks.survival.handed_on import READS
 
 _FLUSH_ROWS = 10_000
@@ -107,16 +109,25 @@ class _Spent(Mapping[str, Cost]):
 
 
 def stage_outputs(
-    context: RunContext, stage: StageName, batches: Sequence[BatchRef], schema: pa.Schema | None = None
+    context: RunContext,
+    stage: StageName,
+    batches: Sequence[BatchRef],
+    schema: pa.Schema | None = None,
+    wanted: Collection[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """A stage's rows of the run's documents, batch by batch; those dropped by the stage are included.
+    """A stage's rows of the run's documents (of those `wanted`), batch by batch; those dropped by the stage are
+    included, and those whose text cannot be had are not.
 
     With a `schema`, its columns only.
     """
+    names = None if wanted is None else pa.array(sorted(wanted), pa.string())
     for batch in batches:
         here = batch.read_locations(stage).filter(pc.field("file").is_valid())
+        if names is not None:
+            here = here.filter(pc.is_in(here.column("document_id"), names))
         if here.num_rows:
-            yield load_rows(context, stage, batch, sorted(ids_of(here)), schema)
+            shape = STAGES[stage].writes if schema is None else schema
+            yield rows_of(context, stage, batch, sorted(ids_of(here)), shape)[0]
 
 
 def score_nothing(
@@ -124,11 +135,12 @@ def score_nothing(
 ) -> pa.Table:
     """What the evaluator says of documents that failed at this stage, taken as an output that holds nothing."""
     stage = STAGES[name]
-    documents = select(batch.read_documents(), document_ids)
-    tables = {read: load_rows(context, read, batch, document_ids) for read in stage.reads}
+    tables, lost = load_or_lose(context, stage.reads, batch, document_ids)
+    documents = without(select(batch.read_documents(), document_ids), _ids(lost))
+    document_ids = ids_of(documents)
     empty = pa.Table.from_pylist([{"document_id": i} | nothing(stage.writes) for i in document_ids], stage.writes)
     settings = {read: context.settings(read) for read in stage.reads}
-    evidence = Evidence(Batch(documents, tables), empty, labels, {}, context.resources.raw, settings)
+    evidence = Evidence(Batch(documents, tables), empty, labels, {}, lent(context, documents).raw, settings)
     return stage.evaluate(evidence, context.settings(name))
 
 
@@ -152,19 +164,52 @@ def nothing(schema: pa.Schema) -> dict[str, Any]:
 def _score_batch(
     context: RunContext, name: StageName, batch: BatchRef, labels: Labels, pending: Mapping[str, str]
 ) -> _Scored:
-    stage = STAGES[name]
+    if not context.configuration.run.redact_only:
+        try:
+            return _scored(context, name, batch, labels, pending, at_once=False)
+        except TextLostError:
+            pass  # the lake was one that keeps no text, and is no more
+    return _scored(context, name, batch, labels, pending, at_once=True)
+
+
+def _scored(
+    context: RunContext,
+    name: StageName,
+    batch: BatchRef,
+    labels: Labels,
+    pending: Mapping[str, str],
+    *,
+    at_once: bool,
+) -> _Scored:
+    """Scores documents; rows are read where they are asked for, or `at_once`: then those whose rows cannot be had are
+    left to a later run that can have them."""
+    stage, reads = STAGES[name], READS.get(name, ())
     documents = batch.read_documents()
     documents = documents.filter(pa.array([i in pending for i in ids_of(documents)], pa.bool_()))
-    ids = ids_of(documents)
-    tables = StageTables(context, batch, (*stage.reads, name, *READS.get(name, ())), ids)
+    tables: Mapping[StageName, pa.Table]
+    carried: Mapping[StageName, pa.Table]
+    if at_once:
+        tables, lost = load_or_lose(context, (*stage.reads, name), batch, ids_of(documents))
+        documents = without(documents, _ids(lost))
+        with_questions = followed(name, batch, ids_of(documents), labels)
+        carried, lost = load_or_lose(context, reads, batch, with_questions)
+        with_questions = [i for i in with_questions if i not in _ids(lost)]
+    else:
+        with_questions = followed(name, batch, ids_of(documents), labels)
+        tables = carried = StageTables(context, batch, (*stage.reads, name, *reads), ids_of(documents))
     here = batch.read_locations(name)
     stage_keys = dict(zip(ids_of(here), here.column("stage_key").to_pylist(), strict=True))
     spent, settings = _Spent(context, here), {read: context.settings(read) for read in stage.reads}
-    evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, context.resources.raw, settings)
-    survival = survival_of_documents(name, batch, tables, ids, labels)
+    raw = lent(context, documents).raw
+    evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, raw, settings)
+    survival = survival_of_documents(name, carried, with_questions, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
     digests = label_digests(labels, labels_read(name))
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
+
+
+def _ids(failures: Sequence[Failure]) -> set[str]:
+    return {failure.document_id for failure in failures}
 
 
 def stamp(

@@ -14,7 +14,7 @@ from tasks.lake.erased import read_erased
 from tasks.lake.runs import Runs
 from tasks.run.configuration import Configuration
 from tasks.run.options import RunOptions
-from tasks.run.planning import as_in_live, make_plan
+from tasks.run.planning import as_in_live, make_plan, named_again
 from tasks.run.retry import listed_before
 
 
@@ -68,7 +68,10 @@ def plan_run(
     sources = [source for source in configuration.sources if source.name in names]
     erased = read_erased(runs.lake)
     documents = make_plan(configuration, known, live, skips, sources, erased, listed)
-    return take_part(documents, live, options) if options.partial else Planned(documents)
+    if not options.partial:
+        return Planned(documents)
+    names = documents.select(["source", "uri"]).to_pylist()
+    return take_part(documents, named_again(live, ((row["source"], row["uri"]) for row in names)), options)
 
 
 def take_part(documents: pa.Table, live: pa.Table, options: RunOptions) -> Planned:

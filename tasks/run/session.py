@@ -38,6 +38,7 @@ from tasks.run.registry import STAGES, scorer
 from tasks.run.removals import AGAINST_LOSS, refuse_mass_removals, removals
 from tasks.run.scoring import score_documents
 from tasks.run.selection import Planned, plan_run
+from tasks.withhold.names import withhold_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,10 @@ class Session:
         score_pairs_alone(self.context, batches, self.runs.plan(self.context.run_id), self.labels)
 
     def report(self) -> None:
-        """Writes the run's report as Markdown and HTML."""
+        """Writes the run's report as Markdown and HTML; it is the last that is told of the documents' own paths where
+        the lake does not keep them."""
+        if self.context.configuration.run.redact_only:
+            withhold_names(self.context.lake, self.context.folder)
         write_report(self.context.lake, self.context.run_id, self.catalogue)
 
     def task_runs(self) -> int:

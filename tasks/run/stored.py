@@ -1,7 +1,6 @@
 """What a stage made: written to the lake first, then named in the ledger; and read again."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +14,7 @@ from tasks.errors import RunError
 from tasks.lake import packed
 from tasks.lake.files import write_table
 from tasks.lake.layout import SIGNATURES
-from tasks.run.context import BatchRef, RunContext
+from tasks.run.context import RunContext
 from tasks.run.forced import chained_key, chained_keys, changed_outputs
 from tasks.run.keys import digest
 from tasks.run.registry import STAGES
@@ -114,9 +113,12 @@ def reworked(
     rows = [row for row in found.to_pylist() if row["file"] is not None and row["document_id"] in made]
     places = {row["document_id"]: row["file"] for row in rows}
     marks: dict[str, str | None] = {row["document_id"]: row["reason"] for row in rows if row["outcome"] == Outcome.OK}
-    changed = changed_outputs(name, read_places(context, places, schema).to_pylist(), output.table.to_pylist())
+    before, now = packed.read_places(context.lake, places, schema).to_pylist(), output.table.to_pylist()
+    changed = changed_outputs(name, before, now)
     context.reworked.add(str(name), len(made), changed)
-    return marks | changed
+    # What the lake does not hold any more cannot be compared: what follows is made anew.
+    lost = [{"document_id": document_id} for document_id in places.keys() - {row["document_id"] for row in before}]
+    return marks | changed | changed_outputs(name, lost, now)
 
 
 def write_locations(context: RunContext, name: StageName | str, number: int, parts: Iterable[pa.Table]) -> Path:
@@ -162,52 +164,6 @@ def location(
         "measures_key": None,
         "computed": computed,
     }
-
-
-def load_rows(
-    context: RunContext,
-    stage: StageName,
-    batch: BatchRef,
-    document_ids: Sequence[str],
-    schema: pa.Schema | None = None,
-) -> pa.Table:
-    """A stage's rows of these documents, in this order; the columns of a `schema` only, where one is given.
-
-    Raises:
-        KeyError: the stage made no row of a document.
-    """
-    here = batch.read_locations(stage).select(["document_id", "file"])
-    if len(document_ids) < here.num_rows:
-        here = here.filter(pc.is_in(here.column("document_id"), pa.array(document_ids, pa.string())))
-    files = dict(zip(ids_of(here), here.column("file").to_pylist(), strict=True))
-    places = {document_id: file for document_id in document_ids if (file := files[document_id])}
-    if len(places) < len(document_ids):
-        raise KeyError(f"stage {stage} made no row of a document that is asked for")
-    return read_places(context, places, STAGES[stage].writes if schema is None else schema)
-
-
-class StageTables(Mapping[StageName, pa.Table]):
-    """Rows of some documents of a batch by stage, in the order of the documents; read when they are first asked for."""
-
-    def __init__(
-        self, context: RunContext, batch: BatchRef, stages: Sequence[StageName], document_ids: Sequence[str]
-    ) -> None:
-        self._read = partial(load_rows, context, batch=batch, document_ids=document_ids)
-        self._stages = dict.fromkeys(stages)
-        self._known: dict[StageName, pa.Table] = {}
-
-    def __getitem__(self, stage: StageName) -> pa.Table:
-        if stage not in self._stages:
-            raise KeyError(stage)
-        if stage not in self._known:
-            self._known[stage] = self._read(stage)
-        return self._known[stage]
-
-    def __iter__(self) -> Iterator[StageName]:
-        return iter(self._stages)
-
-    def __len__(self) -> int:
-        return len(self._stages)
 
 
 def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:

@@ -9,10 +9,11 @@ import pyarrow.compute as pc
 from schemas.documents import LOCATIONS
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
 from tasks.gold.labels import Labels
+from tasks.lake.packed import read_places
 from tasks.metrics.rows import MetricRows
+from tasks.run.brought_back import rows_of
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.registry import STAGES
-from tasks.run.stored import read_places
 from tasks.stage import IndexView, ids_of, narrowed, select
 from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
 from tasks.survival.handed_on import COLUMNS, READS
@@ -24,27 +25,28 @@ _PLACE = ["document_id", "stage", "outcome", "file"]
 _Places = Mapping[tuple[str, str], dict[str, Any]]
 
 
-def survival_of_documents(
-    name: StageName,
-    batch: BatchRef,
-    tables: Mapping[StageName, pa.Table],
-    document_ids: Sequence[str],
-    labels: Labels,
-) -> pa.Table:
-    """The rows of documents that came out of a stage: kept with the stage's other measures. `tables` are the rows of
-    these documents.
+def followed(name: StageName, batch: BatchRef, document_ids: Sequence[str], labels: Labels) -> list[str]:
+    """The documents that `survival_of_documents` has rows of: those with questions that came out of the stage.
 
-    Not of fetch, whose bytes are no text, and not of index: what it holds is read from the candidate, in every run.
+    None at fetch, whose bytes are no text, and none at index: what it holds is read from the candidate, in every run.
     """
+    if name in (StageName.FETCH, StageName.INDEX):
+        return []
+    arrived = batch.survivors(name)
+    return asked(labels, (i for i in document_ids if i in arrived))
+
+
+def survival_of_documents(
+    name: StageName, tables: Mapping[StageName, pa.Table], document_ids: Sequence[str], labels: Labels
+) -> pa.Table:
+    """The rows of documents that are `followed`: kept with the stage's other measures. `tables` hold the rows of these
+    documents, and may hold those of others."""
     rows = MetricRows(name)
-    if name not in (StageName.FETCH, StageName.INDEX):
-        arrived = batch.survivors(name)
-        wanted = asked(labels, (i for i in document_ids if i in arrived))
-        for group in _groups(wanted):
-            read = {stage: narrowed(select(tables[stage], group), COLUMNS[stage]).to_pylist() for stage in READS[name]}
-            for i, document_id in enumerate(group):
-                own = {stage: rows_of_stage[i] for stage, rows_of_stage in read.items()}
-                add_survival(rows, name, Carried(document_id, own), labels)
+    for group in _groups(document_ids):
+        read = {stage: narrowed(select(tables[stage], group), COLUMNS[stage]).to_pylist() for stage in READS[name]}
+        for i, document_id in enumerate(group):
+            own = {stage: rows_of_stage[i] for stage, rows_of_stage in read.items()}
+            add_survival(rows, name, Carried(document_id, own), labels)
     return rows.table()
 
 
@@ -74,25 +76,39 @@ def survival_facts(
         wanted = [i for i in wanted if i not in scored]
     for group in _groups(wanted):
         places = _places(locations, group)
-        copies = _copies(context, places, group)
+        copies = _copies(context, batches, places, group)
         places |= _places(locations, list(copies.values()))
         carriers = {i: copies.get(i, i) for i in group if _came_out(places, copies.get(i, i), name)}
         for document_id in group:
             if document_id not in carriers:
                 add_without_text(rows, document_id, labels, MetricStatus.MISSING)
-        for carried in _carried(context, name, places, carriers, index):
+        told = set()
+        for carried in _carried(context, name, batches, places, carriers, index):
             add_survival(rows, name, carried, labels)
+            told.add(carried.document_id)
+        for document_id in sorted(carriers.keys() - told):
+            add_without_text(rows, document_id, labels, MetricStatus.INVALID)
     return rows.table()
 
 
 def _carried(
-    context: RunContext, name: StageName, places: _Places, carriers: Mapping[str, str], index: IndexView | None
+    context: RunContext,
+    name: StageName,
+    batches: Sequence[BatchRef],
+    places: _Places,
+    carriers: Mapping[str, str],
+    index: IndexView | None,
 ) -> Iterator[Carried]:
+    """What is carried of each document, less those whose text can be had no more."""
     ids = sorted(set(carriers.values()))
-    tables = {stage: _read(context, stage, places, ids) for stage in READS[name]}
-    own = _read(context, StageName.NORMALIZE, places, [i for i, carrier in carriers.items() if carrier != i])
+    tables = {stage: _read(context, stage, batches, places, ids) for stage in READS[name]}
+    others = [i for i, carrier in carriers.items() if carrier != i]
+    own = _read(context, StageName.NORMALIZE, batches, places, others)
     fetched = _fetched(index, ids) if name is StageName.INDEX else {}
     for document_id, carrier in carriers.items():
+        there = all(carrier in table for table in tables.values())
+        if not there or (carrier != document_id and document_id not in own):
+            continue
         yield Carried(
             document_id,
             {stage: table[carrier] for stage, table in tables.items()},
@@ -112,23 +128,38 @@ def _fetched(index: IndexView | None, document_ids: Sequence[str]) -> dict[str, 
     return found
 
 
-def _copies(context: RunContext, places: _Places, document_ids: Sequence[str]) -> dict[str, str]:
+def _copies(
+    context: RunContext, batches: Sequence[BatchRef], places: _Places, document_ids: Sequence[str]
+) -> dict[str, str]:
     """Which document was kept in the place of each that dedup dropped."""
     dropped = [
         i
         for i in document_ids
         if (place := places.get((i, StageName.DEDUP))) is not None and place["outcome"] == Outcome.DROPPED
     ]
-    decided = _read(context, StageName.DEDUP, places, dropped)
+    decided = _read(context, StageName.DEDUP, batches, places, dropped)
     return {i: row["duplicate_of"] for i, row in decided.items()}
 
 
 def _read(
-    context: RunContext, stage: StageName, places: _Places, document_ids: Sequence[str]
+    context: RunContext,
+    stage: StageName,
+    batches: Sequence[BatchRef],
+    places: _Places,
+    document_ids: Sequence[str],
 ) -> dict[str, dict[str, Any]]:
     files = {i: places[i, stage]["file"] for i in document_ids}
-    rows = narrowed(read_places(context, files, STAGES[stage].writes), COLUMNS[stage]).to_pylist()
-    return {row["document_id"]: row for row in rows}
+    rows = _rows(read_places(context.lake, files, STAGES[stage].writes), stage)
+    lacking = set(document_ids) - rows.keys()
+    for batch in batches if lacking else ():
+        here = [i for i in ids_of(batch.read_documents()) if i in lacking]
+        made, _ = rows_of(context, stage, batch, here, STAGES[stage].writes)
+        rows |= _rows(made, stage)
+    return rows
+
+
+def _rows(table: pa.Table, stage: StageName) -> dict[str, dict[str, Any]]:
+    return {row["document_id"]: row for row in narrowed(table, COLUMNS[stage]).to_pylist()}
 
 
 def _locations(batches: Sequence[BatchRef], stages: Collection[StageName]) -> pa.Table:

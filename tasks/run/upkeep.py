@@ -23,6 +23,7 @@ from tasks.lake.runs import Runs
 from tasks.lake.views import open_connection, scan
 from tasks.run.context import RunContext
 from tasks.run.registry import STAGES
+from tasks.run.withholding import withhold
 
 _MOST_FILES = 64
 """Files of a stage's outputs, or measures, that lie side by side before the small ones are put together."""
@@ -37,6 +38,7 @@ def look_after(context: RunContext) -> None:
     Raises:
         RunError: the disk refuses it; the run itself is whole, and the next one tries again.
     """
+    withhold(context.configuration, context.lake)
     kept = kept_runs(context)
     surplus = [run_id for run_id in Runs(context.lake).ids() if run_id not in kept]
     try:

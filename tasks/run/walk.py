@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS
-from schemas.names import Outcome, StageName
+from schemas.names import Cohort, Outcome, StageName
 from tasks.run.context import RunContext
 from tasks.run.execute import key_columns, stage_keys
 from tasks.run.fetching import fetched_rows
@@ -106,7 +106,7 @@ def _fetched(context: RunContext, documents: pa.Table, work: Work) -> Iterator[_
         if row["content_sha"] is not None:
             key = fetch_key(STAGES[name].version, row["content_sha"], row["media_type_declared"])
             yield _Way(row, key if found is None else chained_key(found), pending=True)
-        elif row["previous_content_sha"] is not None:
+        elif row["previous_content_sha"] is not None and row["cohort"] != Cohort.CHANGED:
             work.asked += 1
         else:
             for later in list(StageName)[1:]:

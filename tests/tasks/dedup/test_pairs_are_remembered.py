@@ -68,6 +68,24 @@ def test_only_texts_that_changed_and_what_they_are_compared_with_are_fetched() -
     assert second.is_grown
 
 
+def test_what_a_lost_text_shares_is_not_remembered() -> None:
+    """A text that cannot be had is like no other; once it can, decisions are as if it always could."""
+    setting = DedupSettings()
+    signatures = sign(TEXTS, setting, {})
+    lossy = Compared()
+
+    def all_but_one(document_ids: Sequence[str]) -> Mapping[str, str]:
+        return {d: TEXTS[d] for d in document_ids if d != "other"}
+
+    rows = decide([signatures], all_but_one, setting, compared=lossy).to_pylist()
+    kept = {row["document_id"] for row in rows if row["decision"] == "kept"}
+    assert {"other", "other-slip"} <= kept
+    whole, _ = _decided(TEXTS, Compared())
+    assert {row["document_id"]: row["duplicate_of"] for row in whole.to_pylist()}["other-slip"] == "other"
+    again, _ = _decided(TEXTS, Compared(lossy.table()))
+    assert again.equals(whole)
+
+
 def test_pairs_that_nobody_asked_for_are_forgotten() -> None:
     first = Compared()
     _decided(TEXTS, first)

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import sys
+import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -175,15 +176,6 @@ def test_an_unchanged_page_costs_no_body_and_keeps_its_row(site: Site, resources
     assert second.table.column("document_id").to_pylist() == ["b", "a"]
 
 
-def test_a_page_whose_bytes_are_no_longer_stored_is_fetched_in_full(site: Site, resources: Resources) -> None:
-    url = site.on("/a", Reply(body=PAGE, headers={"ETag": '"v1"'}))
-    first = fetch(resources, planned(url))
-    resources.raw.path(PAGE_SHA).unlink()
-    fetch(resources, planned(url), previous=first.table)
-    assert "if-none-match" not in site.requests["/a"][1]
-    assert resources.raw.read(PAGE_SHA) == PAGE
-
-
 @pytest.mark.parametrize(
     ("reply", "expected", "requests"),
     [
@@ -203,6 +195,10 @@ def test_a_page_whose_bytes_are_no_longer_stored_is_fetched_in_full(site: Site, 
         ),
         (Reply(body=b"plain words", headers={"Content-Encoding": "gzip"}), ("corrupt", False), 1),
         (Reply(body=b"plain words", headers={"Content-Encoding": "deflate"}), ("corrupt", False), 1),
+        (Reply(body=gzip.compress(PAGE)[:-9], headers={"Content-Encoding": "gzip"}), ("truncated", True), 3),
+        (Reply(body=gzip.compress(PAGE)[:5], headers={"Content-Encoding": "gzip"}), ("truncated", True), 3),
+        (Reply(body=zlib.compress(PAGE)[:-5], headers={"Content-Encoding": "deflate"}), ("truncated", True), 3),
+        (Reply(body=PAGE, headers={"Content-Encoding": "br"}), ("corrupt", False), 1),
         (Reply(status=302, headers={"Location": "file:///etc/passwd"}), ("bad_redirect", False), 1),
         (Reply(status=302), ("bad_redirect", False), 1),
         (Reply(status=302, headers={"Location": "/x"}), ("too_many_redirects", False), 11),
@@ -222,6 +218,22 @@ def test_a_server_that_recovers_is_asked_again(site: Site, resources: Resources)
     soon = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     url = site.on("/a", Reply(status=503, headers={"Retry-After": soon}), Reply(b"", cut=True), Reply(body=PAGE))
     site.replies["/a"][1] = Reply(body=b"half", cut=True)
+    assert fetch(resources, planned(url)).table.column("content_sha").to_pylist() == [PAGE_SHA]
+
+
+@pytest.mark.parametrize(
+    ("packed", "name"),
+    [
+        (gzip.compress(PAGE[:9]) + gzip.compress(PAGE[9:]), "gzip"),
+        (gzip.compress(PAGE) + bytes(8), "x-gzip"),
+        (zlib.compress(PAGE), "deflate"),
+        (zlib.compress(PAGE)[2:-4], "deflate"),
+        (zlib.compress(gzip.compress(PAGE)), "gzip, deflate"),
+        (PAGE, "utf-8"),
+    ],
+)
+def test_a_packed_page_is_unpacked(site: Site, resources: Resources, packed: bytes, name: str) -> None:
+    url = site.on("/packed", Reply(body=packed, headers={"Content-Encoding": name}))
     assert fetch(resources, planned(url)).table.column("content_sha").to_pylist() == [PAGE_SHA]
 
 

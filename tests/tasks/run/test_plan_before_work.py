@@ -9,7 +9,9 @@ from tasks.run.configuration import Configuration
 from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preview import Preview, preview
 from tests.engine import run_engine
+from tests.tasks.fetch.web_server import Reply, serving
 from tests.tasks.run.notes import cohorts, computed, configuration, note, write_notes
+from tests.texts import configured, text
 
 
 def planned(settings: Configuration, options: RunOptions = WHOLE) -> Preview:
@@ -24,6 +26,39 @@ def amounts(plan: Preview) -> dict[str, int]:
 def everything(folder: Path) -> dict[str, tuple[int, int]]:
     """Every file below a folder with its size and time."""
     return {str(p): (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*")}
+
+
+def test_servers_that_are_asked_say_what_has_changed_and_are_asked_for_no_document(tmp_path: Path) -> None:
+    with serving() as site:
+        pages = {name: text(number).encode() for number, name in enumerate(("same", "other", "mute", "down"))}
+        urls = [
+            site.on(f"/{name}.txt", Reply(body=page, headers={"Content-Type": "text/plain"} | _tag(name, "1")))
+            for name, page in pages.items()
+        ]
+        source = {"name": "site", "type": "http", "urls": urls}
+        local = {"fetch": {"allow_private_addresses": True, "retries": 0}}
+        settings = configured(tmp_path, sources=[source], stages=local)
+        run_engine(settings)
+        site.on("/same.txt", Reply(status=304, headers=_tag("same", "1")))
+        site.on("/other.txt", Reply(body=text(9).encode(), headers={"Content-Type": "text/plain"} | _tag("other", "2")))
+        site.on("/down.txt", Reply(status=500))
+        asked = {path: len(requests) for path, requests in site.requests.items()}
+        assert planned(settings).documents == {"to_be_asked": 4}
+        assert {path: len(requests) for path, requests in site.requests.items()} == asked
+        plan = preview(settings, WHOLE, names=3, ask=True)
+        assert plan.documents == {"changed": 1, "unchanged": 1, "to_be_asked": 2}
+        assert plan.names["changed"] == [f"site:{urls[1]}"]
+        assert site.requests["/other.txt"][-1]["if-none-match"] == '"other 1"'
+        assert len(site.requests["/mute.txt"]) == asked["/mute.txt"]
+        site.on("/down.txt", Reply(status=304, headers=_tag("down", "1")))
+        run = run_engine(settings)
+        assert cohorts(run) == {"unchanged": 3, "changed": 1}
+        parsed = next(work for work in plan.stages if work.stage is StageName.PARSE)
+        assert parsed.certain + parsed.following == computed(run)[StageName.PARSE] == 1
+
+
+def _tag(name: str, version: str) -> dict[str, str]:
+    return {} if name == "mute" else {"ETag": f'"{name} {version}"'}
 
 
 def test_before_the_first_run_everything_is_new_and_no_lake_is_made(tmp_path: Path) -> None:

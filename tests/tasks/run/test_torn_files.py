@@ -8,11 +8,14 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pytest
 
+from schemas.names import StageName
 from tasks.errors import RunError
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.run import upkeep
 from tasks.run.doctor import examine
+from tasks.run.indexing import open_index
+from tasks.run.options import RunOptions
 from tasks.run.repair import repair
 from tests.engine import EngineRun, run_engine
 from tests.texts import configured, text, write_texts
@@ -120,6 +123,85 @@ def test_torn_locations_are_made_anew_from_what_the_batches_recorded(first: Engi
     said, _ = mended_and_run(first)
     assert [run_id in sentence for sentence in said] == [True]
     assert Runs(lake).locations(run_id) == before
+
+
+def test_a_torn_plan_is_made_anew_from_the_batches_with_what_was_deleted(first: EngineRun) -> None:
+    configuration, lake = first.session.context.configuration, first.session.context.lake
+    notes = Path(str(configuration.sources[0].root))  # type: ignore[union-attr]
+    (notes / "note-001.txt").unlink()
+    second = run_engine(configuration).session.context.run_id
+    before = Runs(lake).plan(second)
+    assert "deleted" in before.column("cohort").to_pylist()
+    tear(lake.run(second) / "plan.parquet")
+    (said,) = repair(configuration, lake)
+    assert "made anew from the batches" in said
+    assert Runs(lake).plan(second).equals(before)
+    assert list(repair(configuration, lake)) == []
+
+
+def test_a_run_whose_plan_and_batches_are_torn_is_set_aside(first: EngineRun) -> None:
+    configuration, lake = first.session.context.configuration, first.session.context.lake
+    again = run_engine(configuration).session.context.run_id  # nothing has changed, so that it made no index
+    tear(lake.run(again) / "plan.parquet")
+    for path in (lake.run(again) / "batches").glob("*.parquet"):
+        tear(path)
+    (said,) = repair(configuration, lake)
+    assert again in said
+    assert Runs(lake).ids() == [first.session.context.run_id]
+    assert computed(run_engine(configuration)) == set()
+
+
+def torn_rows(lake: Lake, table: str) -> Path:
+    """Tears the largest file of rows of an index table."""
+    return tear(max((lake.index / f"{table}.lance" / "data").glob("*.lance"), key=lambda path: path.stat().st_size))
+
+
+def test_a_torn_live_index_is_made_anew_from_stage_outputs(first: EngineRun) -> None:
+    configuration, lake = first.session.context.configuration, first.session.context.lake
+    index = open_index(first.session.context)
+    live = index.live()
+    assert live is not None
+    rows = first.live_rows
+    torn_rows(lake, live.generation.table)
+    said, again = mended_and_run(first)
+    assert [first.session.context.run_id in sentence for sentence in said] == [True]
+    untouched = {chunk: row["text"] for chunk, row in rows.items() if row["uri"] != "note-002.txt"}
+    assert untouched.items() <= {chunk: row["text"] for chunk, row in again.live_rows.items()}.items()
+    assert again.found("lighthouse", 1, by="keyword")
+    back = open_index(again.session.context).rollback(expected=open_index(again.session.context).live())  # type: ignore[arg-type]
+    assert back.generation.run_id == live.generation.run_id
+    assert back.generation.table != live.generation.table
+    assert configuration.lake == lake.root
+
+
+def test_a_torn_live_index_without_stage_outputs_is_rolled_back(first: EngineRun) -> None:
+    configuration, lake = first.session.context.configuration, first.session.context.lake
+    notes = Path(str(configuration.sources[0].root))  # type: ignore[union-attr]
+    (notes / "note-001.txt").write_text(text(40), encoding="utf-8")
+    second = run_engine(configuration, RunOptions(force=frozenset({StageName.INDEX})))  # a table of its own
+    live = open_index(second.session.context).live()
+    assert live is not None
+    assert live.generation.run_id == second.session.context.run_id
+    torn_rows(lake, live.generation.table)
+    tear(lake.root / second.locations["note-001.txt"][StageName.EMBED]["file"])
+    said = list(repair(configuration, lake))
+    assert "rolled back" in said[-1]
+    after = open_index(first.session.context).live()
+    assert after is not None
+    assert after.generation.run_id == first.session.context.run_id
+
+
+def test_a_torn_index_that_is_not_live_is_given_up(first: EngineRun) -> None:
+    configuration, lake = first.session.context.configuration, first.session.context.lake
+    notes = Path(str(configuration.sources[0].root))  # type: ignore[union-attr]
+    (notes / "note-001.txt").write_text(text(40), encoding="utf-8")
+    before = open_index(first.session.context).live()
+    assert before is not None
+    second = run_engine(configuration, RunOptions(force=frozenset({StageName.INDEX})))
+    torn_rows(lake, before.generation.table)
+    (said,) = repair(configuration, lake)
+    assert before.generation.run_id in said
+    assert {row["uri"] for row in second.live_rows.values()} == {f"note-00{n}.txt" for n in range(3)}
 
 
 def test_a_whole_lake_is_left_alone(first: EngineRun) -> None:
