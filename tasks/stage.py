@@ -181,7 +181,11 @@ EVERYTHING = SearchFilter()
 
 
 class IndexView(Protocol):
-    """Read access to one generation of the index."""
+    """Read access to one generation of the index; `embedding` is the model that made its vectors, as name@version."""
+
+    @property
+    def embedding(self) -> str:
+        """The model that made its vectors; vectors of another say nothing here."""
 
     def count(self) -> int:
         """Rows in it."""

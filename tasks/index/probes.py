@@ -45,7 +45,8 @@ def deleted_still_found(
     """Writes `deleted_still_found`: per deleted document, the probes that find it / probes.
 
     Every one is looked up by its id. Where live still knows it, its first chunk's title, words and vector are
-    searched for as well, for a seeded sample of the deleted documents.
+    searched for as well, for a seeded sample of the deleted documents; not its vector, where the candidate's vectors
+    are of another model.
     """
     cohorts = zip(
         evidence.documents.column("document_id").to_pylist(),
@@ -58,6 +59,7 @@ def deleted_still_found(
         return
     sample = Random(settings.probe_seed).sample(deleted, min(len(deleted), settings.deleted_probes))  # noqa: S311
     known: dict[str, list[dict[str, Any]]] = {}
+    comparable = evidence.live is not None and evidence.live.embedding == view.embedding
     if evidence.live is not None:
         for table in evidence.live.rows(["document_id", "chunk_id", "title", "text", "vector"], sample):
             for row in table.to_pylist():
@@ -66,7 +68,10 @@ def deleted_still_found(
         found = [document_id in inventory.documents]
         if document_id in known:
             gone = {row["chunk_id"] for row in known[document_id]}
-            found += [bool(gone & answer) for answer in answers(view, known[document_id][0], EVERYTHING)]
+            first = known[document_id][0]
+            found.append(bool(gone & by_words(view, first, EVERYTHING)))
+            if comparable:
+                found.append(bool(gone & by_vector(view, first, EVERYTHING)))
         rows.ratio("deleted_still_found", document_id, float(sum(found)), float(len(found)))
 
 
@@ -101,20 +106,26 @@ def new_not_found(
             continue
         owner = owners[document_id]
         where = SearchFilter(tenant=owner["tenant"], groups=tuple(owner["groups"]), uri_prefix=row["uri"])
-        found = answers(view, row, where)
-        if not any(character.isalnum() for character in row["text"]):
-            found = found[1:]  # there is no word to search for
+        has_words = any(character.isalnum() for character in row["text"])
+        found = answers(view, row, where) if has_words else [by_vector(view, row, where)]
         missed = sum(not (row["chunk_ids"] & answer) for answer in found)
         rows.ratio("new_not_found", document_id, float(missed), float(len(found)))
 
 
 def answers(view: IndexView, row: dict[str, Any], where: SearchFilter) -> list[set[str]]:
     """Chunk ids that the keyword search and the vector search give for a row's own words and vector."""
+    return [by_words(view, row, where), by_vector(view, row, where)]
+
+
+def by_words(view: IndexView, row: dict[str, Any], where: SearchFilter) -> set[str]:
+    """Chunk ids that the keyword search gives for the first words of a row."""
     query = " ".join([row["title"] or "", *row["text"].split()[:_PROBE_WORDS]])
-    return [
-        {chunk_id for chunk_id, _ in view.search_text(query, RECALL_AT, where=where)},
-        {chunk_id for chunk_id, _ in view.search_vector(row["vector"], RECALL_AT, exact=False, where=where)},
-    ]
+    return {chunk_id for chunk_id, _ in view.search_text(query, RECALL_AT, where=where)}
+
+
+def by_vector(view: IndexView, row: dict[str, Any], where: SearchFilter) -> set[str]:
+    """Chunk ids that the vector search gives for a row's own vector, which must be of the view's model."""
+    return {chunk_id for chunk_id, _ in view.search_vector(row["vector"], RECALL_AT, exact=False, where=where)}
 
 
 def stored_rows(view: IndexView, probes: Iterable[tuple[str, str]], columns: list[str]) -> list[dict[str, Any]]:

@@ -26,9 +26,15 @@ class LanceView:
     generation is collected.
     """
 
-    def __init__(self, dataset: Any, settings: IndexSettings) -> None:
+    def __init__(self, dataset: Any, settings: IndexSettings, embedding: str) -> None:
         self._dataset = dataset
         self._settings = settings
+        self._embedding = embedding
+
+    @property
+    def embedding(self) -> str:
+        """The model that made its vectors, as name@version."""
+        return self._embedding
 
     def count(self) -> int:
         """Rows in it."""

@@ -82,7 +82,7 @@ class LanceIndex:
                 index_cache_size_bytes=_INDEX_CACHE_BYTES, metadata_cache_size_bytes=_METADATA_CACHE_BYTES
             )
         dataset = self._dataset(generation.table, generation.version, session=self._session)
-        return LanceView(dataset, self._settings)
+        return LanceView(dataset, self._settings, generation.embedding)
 
     def open_live(self) -> LanceView | None:
         """A view of what is live now, or null where nothing is; a promotion in the meantime does no harm."""

@@ -173,6 +173,18 @@ def test_a_deleted_document_that_is_still_found_is_counted(corpus: Corpus) -> No
     }
 
 
+def test_a_deleted_document_is_not_searched_for_by_the_vector_of_another_model(corpus: Corpus) -> None:
+    corpus.publish("r1", {**TEXTS, "gone": ["a secret that was deleted"], "kept": ["another that should be gone"]})
+    live = corpus.index.open_live()
+    corpus.dimension, corpus.model = 12, "other@1"
+    view = corpus.index.open(corpus.build("r2", {**TEXTS, "kept": ["another that should be gone"]}).generation)
+    rows = figures(evidence_of(corpus, TEXTS, view, live=live, deleted=("gone", "kept")), "deleted_still_found")
+    assert {row["document_id"]: (row["numerator"], row["denominator"]) for row in rows} == {
+        "gone": (0, 2),
+        "kept": (2, 2),
+    }
+
+
 def test_a_new_document_that_its_own_people_do_not_find_is_counted(corpus: Corpus) -> None:
     owners = {"a": "acme", "b": "acme", "c": "acme"}
     sound = corpus.index.open(corpus.build("r1", TEXTS, owners).generation)
@@ -281,7 +293,7 @@ def test_recall_falls_when_the_search_is_starved(large: tuple[LanceView, LanceIn
         def search_vector(self, vector: Any, k: int, *, exact: bool, where: SearchFilter = EVERYTHING) -> Any:
             return super().search_vector(vector, k // 2, exact=exact, where=where)
 
-    starved = Starved(view._dataset, IndexSettings())
+    starved = Starved(view._dataset, IndexSettings(), view.embedding)
     hits, wanted = total(figures(evidence_of(Corpus(Path("unused")), {}, starved), "ann_recall_at_k"))
     # The probe itself is one of the five that come back, so four of ten can be right.
     assert 0.35 <= hits / wanted <= 0.4

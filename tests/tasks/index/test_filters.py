@@ -124,7 +124,7 @@ def test_a_generation_of_an_older_format_says_what_it_lacks(tmp_path: Path) -> N
 
     old = pa.schema([field for field in INDEX_ROWS if field.name not in ("doc_class", "context", "token_vectors")])
     dataset = lance.write_dataset(old.empty_table(), tmp_path / "chunks-v1-r.lance", schema=old)
-    older = LanceView(dataset, IndexSettings())
+    older = LanceView(dataset, IndexSettings(), "hashing@1")
     with pytest.raises(RunError, match="before it had the column doc_class"):
         older.search_text("x", 1, where=SearchFilter(doc_classes=("policy",)))
     assert LanceIndex(tmp_path, IndexSettings()).live() is None
