@@ -212,6 +212,14 @@ def test_a_lake_that_was_full_of_it_is_clean_after_one_run_with_the_mode(tmp_pat
     assert len(Runs(run.session.context.lake).ids()) == 3
 
 
+def test_labels_are_scored_in_a_lake_that_keeps_texts_again(tmp_path: Path) -> None:
+    plain = run_engine(write_corpus(tmp_path / "plain", redact_only=False, asked=True))
+    run_engine(write_corpus(tmp_path, redact_only=True))
+    run = run_engine(write_corpus(tmp_path, redact_only=False, asked=True))
+    assert {stage for stages in computed(run).values() for stage in stages} == {StageName.FETCH}
+    assert figures(run) == figures(plain)
+
+
 def test_a_document_that_its_source_no_longer_gives_fails_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
