@@ -1,6 +1,8 @@
 """With `run.redact_only` no file of the lake holds text from before redaction, and later runs work all the same."""
 
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,12 @@ from tasks.errors import ConfigurationError
 from tasks.figures.measures import stage_measures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.run import brought_back
 from tasks.run.configuration import load_configuration
+from tasks.run.guarded import run_guarded
 from tasks.run.repair import repair
 from tasks.run.session import Session
+from tasks.stage import Batch, Stage, StageOutput, ids_of
 from tests.engine import EngineRun, run_engine
 from tests.tasks.erase.marked_corpus import places_of
 from tests.tasks.fetch.web_server import Reply, serving
@@ -210,6 +215,34 @@ def test_a_lake_that_was_full_of_it_is_clean_after_one_run_with_the_mode(tmp_pat
     assert left_in(configuration) == set()
     assert computed(run).keys() <= {"tides.md"}
     assert len(Runs(run.session.context.lake).ids()) == 3
+
+
+def test_labels_are_scored_in_a_lake_that_keeps_texts_again(tmp_path: Path) -> None:
+    plain = run_engine(write_corpus(tmp_path / "plain", redact_only=False, asked=True))
+    run_engine(write_corpus(tmp_path, redact_only=True))
+    shutil.rmtree(tmp_path / "gold")
+    run = run_engine(write_corpus(tmp_path, redact_only=False, asked=True))
+    assert {stage for stages in computed(run).values() for stage in stages} == {StageName.FETCH}
+    assert figures(run) == figures(plain)
+
+
+def test_a_row_that_cannot_be_made_again_leaves_its_document_unscored_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run_engine(write_corpus(tmp_path, redact_only=True))
+    lost = first.locations["minutes.md"][StageName.FETCH]["document_id"]
+
+    def cut_short(stage: Stage[Any], batch: Batch, *others: Any, **named: Any) -> StageOutput:
+        output = run_guarded(stage, batch, *others, **named)
+        return replace(output, partial={lost: "its end"} if lost in ids_of(output.table) else {})
+
+    monkeypatch.setattr(brought_back, "run_guarded", cut_short)
+    shutil.rmtree(tmp_path / "gold")
+    run = run_engine(write_corpus(tmp_path, redact_only=False, asked=True))
+    context = run.session.context
+    measured = stage_measures(context.lake, context.run_id, StageName.NORMALIZE, context.runs.locations(context.run_id))
+    scored = {row["document_id"] for row in measured.to_pylist() if row["metric"] == "evidence_survival"}
+    assert scored == {run.locations[COPY][StageName.FETCH]["document_id"]}
 
 
 def test_a_document_that_its_source_no_longer_gives_fails_alone(
