@@ -102,7 +102,7 @@ class Eraser:
         rows += sum(self._remove(path, ids) for path in sorted(described))
         for run in stone.runs:
             self._tell_anew(run)
-        for path in self.lake.root.rglob(".*.tmp"):
+        for path in self.lake.half_written():
             path.unlink(missing_ok=True)
         write_erased(self.lake, read_erased(self.lake).finished(stone.document_id, datetime.now(UTC).isoformat()))
         names = [tuple(generation.run_id for generation in part) for part in (cleaned.anew, cleaned.retired)]

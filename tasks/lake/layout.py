@@ -79,6 +79,10 @@ class Lake:
         finally:
             lock.release()
 
+    def half_written(self) -> list[Path]:
+        """Files of writers that were killed; whoever holds the lake may remove them, since nobody else writes it."""
+        return list(self.root.rglob(".*.tmp"))
+
     @property
     def raw(self) -> Path:
         """Bytes as fetched, by SHA-256."""

@@ -89,10 +89,10 @@ def collect(context: RunContext, kept: Collection[str]) -> None:
 
 def pack_small_files(context: RunContext) -> None:
     """Puts the small files of every stage together where there are many."""
+    for path in context.lake.half_written():
+        path.unlink()
     context.ledger.compact()
     for kind, stage, folder, schema in _folders(context.lake):
-        for path in folder.glob(".*.tmp"):
-            path.unlink()  # of a writer that was killed: nobody else writes this lake now
         for path in Stored(context.lake, folder).superseded():
             path.unlink()
         stored = Stored(context.lake, folder)

@@ -49,7 +49,7 @@ def _withhold(lake: Lake, resting: bool) -> int:
     for sha in list(raw.stored()):
         raw.remove(sha)
         count += 1
-    gone = [*lake.gold.glob("*.parquet"), *lake.root.rglob(".*.tmp")]
+    gone = [*lake.gold.glob("*.parquet"), *lake.half_written()]
     for path in gone:
         path.unlink()
     folders = [lake.root / TORN, lake.cache / "unpacked", *lake.cache.glob("fetch-*")]
