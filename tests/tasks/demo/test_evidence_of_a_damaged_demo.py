@@ -25,8 +25,10 @@ from tasks.run.indexing import open_index
 from tasks.run.options import RunOptions
 from tasks.run.registry import STAGES
 from tasks.run.session import Session
-from tasks.run.survival import survival_facts, survival_of_documents
-from tests.engine import EngineRun, run_stages
+from tasks.run.stage_tables import StageTables
+from tasks.run.survival import followed, survival_facts, survival_of_documents
+from tasks.survival.handed_on import READS
+from tests.engine import run_stages
 from tests.tasks.survival.damage import Damage, Row, fail, leave_out, spoil
 from tests.tasks.survival.quay_by_hand import MEASURED, curve
 
@@ -180,8 +182,9 @@ def passages(session: Session, batches: list[BatchRef]) -> dict[StageName, dict[
     for stage in MEASURED:
         rows = [survival_facts(context, stage, plan, batches, session.labels, view)]
         for batch in batches:
-            arrived = sorted(batch.survivors(stage))
-            rows.append(survival_of_documents(context, stage, batch, arrived, session.labels))
+            asked = followed(stage, batch, sorted(batch.survivors(stage)), session.labels)
+            tables = StageTables(context, batch, READS.get(stage, ()), asked)
+            rows.append(survival_of_documents(stage, tables, asked, session.labels))
         made = concat_rows(rows).to_pylist()
         found[stage] = {row["unit_id"]: row["value"] for row in made}
         assert len(found[stage]) == len(made) == QUESTIONS
@@ -200,7 +203,7 @@ def expected(stage: StageName, at: StageName, questions: frozenset[str]) -> froz
     return masked | questions if order(stage) >= order(at) else masked
 
 
-def test_the_demo_loses_three_of_its_questions_and_these_at_pii(healthy_run: EngineRun) -> None:
+def test_the_demo_loses_three_of_its_questions_and_these_at_pii(healthy_run: Session) -> None:
     whole, short = 1.0, (QUESTIONS - 3) / QUESTIONS
     before_pii = MEASURED[: MEASURED.index(StageName.PII)]
     assert curve(healthy_run) == pytest.approx({s: whole if s in before_pii else short for s in MEASURED})
@@ -212,10 +215,10 @@ def test_every_stage_is_damaged() -> None:
 
 @pytest.mark.parametrize("stage", CASES, ids=str)
 def test_a_damaged_stage_loses_its_evidence_there_and_nowhere_else(
-    stage: StageName, healthy_run: EngineRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stage: StageName, healthy_run: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = CASES[stage]
-    folder = shutil.copytree(healthy_run.session.context.lake.root.parent, tmp_path / "demo")
+    folder = shutil.copytree(healthy_run.context.lake.root.parent, tmp_path / "demo")
     data = yaml.safe_load((folder / "corpusgate.yaml").read_text(encoding="utf-8"))
     data["stages"].setdefault(str(stage), {}).update(case.settings)
     if case.damage is not None:

@@ -15,7 +15,7 @@ from schemas.names import StageName
 from tasks.figures.stored import read_stage_figures
 from tasks.gold.writing import write_gold_set
 from tasks.run.configuration import Configuration, parse_configuration
-from tests.engine import EngineRun
+from tasks.run.session import Session
 from tests.tasks.parse.drawn_pages import page
 
 MEASURED = tuple(StageName)[1:]
@@ -148,9 +148,9 @@ def _survey() -> bytes:
     return data
 
 
-def curve(run: EngineRun, doc_class: str | None = None) -> dict[StageName, float]:
+def curve(session: Session, doc_class: str | None = None) -> dict[StageName, float]:
     """The headline of evidence survival at each stage that has one."""
-    context, catalogue = run.session.context, run.session.catalogue
+    context, catalogue = session.context, session.catalogue
     found = {}
     for stage in StageName:
         for figure in read_stage_figures(context.lake, context.run_id, stage, catalogue).to_pylist():

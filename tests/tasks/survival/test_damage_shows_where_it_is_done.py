@@ -29,8 +29,8 @@ def falls(run: EngineRun) -> list[tuple[str, str, int, int]]:
 
 def test_nothing_is_lost_where_nothing_is_damaged(tmp_path: Path) -> None:
     run = run_engine(write_quay(tmp_path))
-    assert curve(run) == dict.fromkeys(MEASURED, 1.0)
-    assert curve(run, "note") == curve(run, "page") == dict.fromkeys(MEASURED, 1.0)
+    assert curve(run.session) == dict.fromkeys(MEASURED, 1.0)
+    assert curve(run.session, "note") == curve(run.session, "page") == dict.fromkeys(MEASURED, 1.0)
     assert falls(run) == []
     assert run.outcome("notes/tide.md") == ("dropped", StageName.DEDUP)
     context = run.session.context
@@ -46,22 +46,22 @@ def test_nothing_is_lost_where_nothing_is_damaged(tmp_path: Path) -> None:
 def test_a_page_that_nobody_reads_is_lost_at_parse(tmp_path: Path) -> None:
     run = run_engine(write_quay(tmp_path, parse={"ocr": {"engine": "off"}}))
     assert falls(run) == [("parse", "survey-2", 1, 0)]
-    assert curve(run) == pytest.approx(falling(StageName.PARSE, 1))
-    assert curve(run, "note") == dict.fromkeys(MEASURED, 1.0)
-    assert curve(run, "page")[StageName.INDEX] == pytest.approx(3 / 4)
+    assert curve(run.session) == pytest.approx(falling(StageName.PARSE, 1))
+    assert curve(run.session, "note") == dict.fromkeys(MEASURED, 1.0)
+    assert curve(run.session, "page")[StageName.INDEX] == pytest.approx(3 / 4)
 
 
 def test_a_document_in_quarantine_is_lost_where_it_failed_and_ever_after(tmp_path: Path) -> None:
     run = run_engine(write_quay(tmp_path, parse={"max_characters": 1500}))
     assert run.outcome("notes/rota.md") == ("quarantined", StageName.PARSE)
     assert falls(run) == [("parse", "rota-1", 1, 0)]
-    assert curve(run) == pytest.approx(falling(StageName.PARSE, 1))
+    assert curve(run.session) == pytest.approx(falling(StageName.PARSE, 1))
 
 
 def test_a_table_taken_for_boilerplate_is_lost_at_boilerplate(tmp_path: Path) -> None:
     run = run_engine(write_quay(tmp_path, boilerplate={"include_tables": False, "rescue": False}))
     assert falls(run) == [("boilerplate", "fares-1", 1, 0)]
-    assert curve(run) == pytest.approx(falling(StageName.BOILERPLATE, 1))
+    assert curve(run.session) == pytest.approx(falling(StageName.BOILERPLATE, 1))
 
 
 def test_a_wrong_merge_loses_what_the_kept_copy_does_not_say(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_wrong_merge_loses_what_the_kept_copy_does_not_say(tmp_path: Path) -> 
     assert run.outcome("notes/lock-a.md") == ("dropped", StageName.DEDUP)
     # The bell is rung in both; the hour of the gate is another one.
     assert falls(run) == [("dedup", "lock-2", 1, 0)]
-    assert curve(run) == pytest.approx(falling(StageName.DEDUP, 1))
+    assert curve(run.session) == pytest.approx(falling(StageName.DEDUP, 1))
 
 
 def test_a_word_that_redaction_takes_is_lost_at_pii(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_word_that_redaction_takes_is_lost_at_pii(tmp_path: Path) -> None:
     run = run_engine(write_quay(tmp_path, pii=settings))
     # One of the two passages of harbour-1: half a question. No question asks for the saloon.
     assert falls(run) == [("pii", "harbour-1", 2, 1)]
-    assert curve(run) == pytest.approx(falling(StageName.PII, 0.5))
+    assert curve(run.session) == pytest.approx(falling(StageName.PII, 0.5))
 
 
 def test_rows_that_are_not_in_the_index_are_lost_at_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_rows_that_are_not_in_the_index_are_lost_at_index(tmp_path: Path, monkey
     run = run_engine(write_quay(tmp_path))
     # The note on the lock is one chunk, with both of its questions.
     assert falls(run) == [("index", "lock-1", 1, 0), ("index", "lock-2", 1, 0), ("index", "rota-1", 1, 0)]
-    assert curve(run) == pytest.approx(falling(StageName.INDEX, 3))
+    assert curve(run.session) == pytest.approx(falling(StageName.INDEX, 3))
 
 
 def _cut(words: str) -> Damage:
@@ -144,4 +144,4 @@ def test_a_stage_that_fails_at_its_work_loses_it_there(
     monkeypatch.setattr("tasks.run.execute.STAGES", stand_in)
     run = run_engine(write_quay(tmp_path, chunk={"max_tokens": 40, "min_tokens": 0}))
     assert falls(run) == [(stage, *rest) for rest in lost]
-    assert curve(run) == pytest.approx(falling(stage, questions))
+    assert curve(run.session) == pytest.approx(falling(stage, questions))

@@ -47,11 +47,11 @@ def test_new_questions_run_no_stage_and_leave_other_documents_alone(tmp_path: Pa
     configuration = parse_configuration(data, tmp_path / "corpusgate.yaml")
     label(tmp_path, "1", sluice="opens at three metres", mole="lit from dusk")
     first = run_engine(configuration)
-    assert curve(first) == dict.fromkeys(MEASURED, 1.0)
+    assert curve(first.session) == dict.fromkeys(MEASURED, 1.0)
 
     label(tmp_path, "2", sluice="opens at seven metres of water", mole="lit from dusk")
     second = run_engine(configuration)
-    assert curve(second) == dict.fromkeys(MEASURED, 0.5)
+    assert curve(second.session) == dict.fromkeys(MEASURED, 0.5)
     assert not any(row["computed"] for stages in second.locations.values() for row in stages.values())
     before, after = measures(first, "mole.txt"), measures(second, "mole.txt")
     assert before == after
@@ -61,4 +61,4 @@ def test_new_questions_run_no_stage_and_leave_other_documents_alone(tmp_path: Pa
     # Other bytes: the label says nothing of them, and what is stale is no loss.
     (tmp_path / "in" / "sluice.txt").write_text("The sluice stays shut in spring.", encoding="utf-8")
     third = run_engine(configuration)
-    assert curve(third) == dict.fromkeys(MEASURED, 1.0)
+    assert curve(third.session) == dict.fromkeys(MEASURED, 1.0)
