@@ -9,6 +9,11 @@ from tasks.metrics.separation import FOLDS, auc, auc_interval, logistic_regressi
 RANDOM = np.random.default_rng(11)
 
 
+@pytest.fixture(autouse=True)
+def same_points_whatever_ran_before() -> None:
+    RANDOM.bit_generator.state = np.random.default_rng(11).bit_generator.state
+
+
 def cloud(size: int, shift: float = 0.0, dimension: int = 20) -> NDArray[np.float64]:
     points = RANDOM.normal(size=(size, dimension))
     points[:, 0] += shift

@@ -34,19 +34,25 @@ def test_a_partial_row_is_not_done_under_the_key_of_a_whole_one(fetched: tuple[R
     context, documents = fetched
     (document_id,) = ids_of(documents)
     keys = {document_id: "whole"}
-    (place,) = store(context, StageName.PARSE, 1, documents, keys, parsed(document_id, partial={document_id: "page 2"}))
+    (place,) = store(
+        context, StageName.PARSE, "1", documents, keys, parsed(document_id, partial={document_id: "page 2"})
+    ).to_pylist()
     assert place["stage_key"] != "whole"
     assert context.ledger.find("output", "parse", [document_id], ["whole"]) == {}
     # Its cost is recorded, and what follows from it is computed once.
     assert context.ledger.find("output", "parse", [document_id], [place["stage_key"]])[document_id]["seconds"] == 1.5
-    (again,) = store(context, StageName.PARSE, 2, documents, keys, parsed(document_id, partial={document_id: "page 2"}))
-    (other,) = store(context, StageName.PARSE, 3, documents, keys, parsed(document_id, partial={document_id: "page 1"}))
+    (again,) = store(
+        context, StageName.PARSE, "2", documents, keys, parsed(document_id, partial={document_id: "page 2"})
+    ).to_pylist()
+    (other,) = store(
+        context, StageName.PARSE, "3", documents, keys, parsed(document_id, partial={document_id: "page 1"})
+    ).to_pylist()
     assert again["stage_key"] == place["stage_key"] != other["stage_key"]
 
 
 def test_a_whole_row_is_done(fetched: tuple[RunContext, pa.Table]) -> None:
     context, documents = fetched
     (document_id,) = ids_of(documents)
-    (place,) = store(context, StageName.PARSE, 1, documents, {document_id: "whole"}, parsed(document_id))
+    (place,) = store(context, StageName.PARSE, "1", documents, {document_id: "whole"}, parsed(document_id)).to_pylist()
     assert place["stage_key"] == "whole"
     assert document_id in context.ledger.find("output", "parse", [document_id], ["whole"])
