@@ -40,7 +40,7 @@ def rows_of(path: Path, document_ids: Collection[str]) -> int:
 def remove_rows(path: Path, document_ids: Collection[str], *, keep_empty: bool) -> int:
     """Rewrites a file without the rows of these documents, in one step; returns how many there were.
 
-    Row groups keep their number and order, since a file may say which part of it lies in which. A file that would hold
+    What its footer says of it stays. A file that would hold
     no row is deleted, unless `keep_empty`.
 
     Raises:
@@ -52,6 +52,8 @@ def remove_rows(path: Path, document_ids: Collection[str], *, keep_empty: bool) 
     with pq.ParquetFile(path) as file:
         left = file.metadata.num_rows - found
         schema = file.schema_arrow
+        kept = {b"ARROW:schema", *(schema.metadata or {})}
+        footer = {key: value for key, value in (file.metadata.metadata or {}).items() if key not in kept}
 
         def groups() -> Iterator[pa.Table]:
             for n in range(file.num_row_groups):
@@ -62,6 +64,7 @@ def remove_rows(path: Path, document_ids: Collection[str], *, keep_empty: bool) 
             with pq.ParquetWriter(temporary, schema, compression="zstd", compression_level=1) as writer:
                 for table in groups():
                     writer.write_table(table, row_group_size=max(1, table.num_rows))
+                writer.add_key_value_metadata(footer)
 
         if left or keep_empty:
             replace_file(path, write)

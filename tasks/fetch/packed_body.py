@@ -64,4 +64,5 @@ def _unpacked(parts: Iterable[bytes], form: int) -> Iterator[bytes]:
     if begun and not stream.eof:
         if left := stream.flush():
             yield left
-        raise TruncatedError
+        if not stream.eof:
+            raise TruncatedError

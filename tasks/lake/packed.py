@@ -12,7 +12,7 @@ most, of which one is read.
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tasks.errors import RunError
 from tasks.lake.files import as_of_now, columns_in, read_table, replace_file, unreadable, version_stamp
 from tasks.lake.layout import Lake
 
@@ -27,6 +28,7 @@ STORED_AS = "stored_as"
 """Column of packed files: the name, relative to the lake, of the file that a row was stored in."""
 
 _PREFIX = "packed-"
+_NAMED = f"{_PREFIX}%Y%m%dT%H%M%S%f.parquet"
 _NAMES_KEY = b"corpusgate.stored_as"
 _GROUP_ROWS = 256
 _GROUP_BYTES = 4 * 2**20
@@ -75,10 +77,11 @@ def packed_in(folder: Path) -> list[Path]:
 
 
 def can_be_read(path: Path) -> bool:
-    """Whether every row of a packed file can be read, whatever its schema."""
+    """Whether every row of a packed file can be read, whatever its schema, and whose rows they are."""
     try:
         pq.read_table(path, use_threads=False)
-    except (OSError, pa.ArrowInvalid):
+        names_in(path)
+    except (OSError, pa.ArrowInvalid, RunError):
         return False
     return True
 
@@ -94,7 +97,14 @@ def stored_in(lake: Lake, folder: Path) -> Stored:
 
 @lru_cache(maxsize=64)
 def _stored_in(lake: Lake, folder: Path, written: int) -> Stored:
-    return Stored(lake, folder)
+    while True:
+        there = packed_in(folder)
+        try:
+            return Stored(lake, folder)
+        except RunError:
+            # A run that looks after the lake meanwhile may have removed what was superseded.
+            if packed_in(folder) == there:
+                raise
 
 
 def names_in(path: Path) -> Mapping[str, tuple[int, ...]]:
@@ -104,13 +114,14 @@ def names_in(path: Path) -> Mapping[str, tuple[int, ...]]:
         RunError: the file is missing or torn.
     """
     try:
-        return _names_in(path, path.stat().st_mtime_ns)
+        found = path.stat()
+        return _names_in(path, (found.st_mtime_ns, found.st_ino, found.st_size))
     except OSError as error:
         raise unreadable(path, error) from error
 
 
 @lru_cache(maxsize=256)
-def _names_in(path: Path, written: int) -> Mapping[str, tuple[int, ...]]:
+def _names_in(path: Path, written: tuple[int, int, int]) -> Mapping[str, tuple[int, ...]]:
     try:
         with pq.ParquetFile(path) as file:
             footer = file.metadata
@@ -120,7 +131,7 @@ def _names_in(path: Path, written: int) -> Mapping[str, tuple[int, ...]]:
                 return {name: tuple(groups) for name, groups in said["names"].items()}
             # Rows were taken out since: it is asked for the names themselves.
             stored = file.read(columns=[STORED_AS], use_threads=False).column(STORED_AS)
-            return dict.fromkeys([*said["names"], *pc.unique(stored).to_pylist()], tuple(range(len(rows))))
+            return dict.fromkeys([*said.get("names", ()), *pc.unique(stored).to_pylist()], tuple(range(len(rows))))
     except (OSError, pa.ArrowInvalid, KeyError, ValueError) as error:
         raise unreadable(path, error) from error
 
@@ -190,8 +201,7 @@ def pack(stored: Stored, paths: Sequence[Path], schema: pa.Schema, alive: Mappin
     names: dict[str, set[int]] = defaultdict(set)
     rows: list[int] = []
     stamped = schema.append(pa.field(STORED_AS, pa.string(), nullable=False)).with_metadata(version_stamp())
-    now = datetime.now(UTC)
-    target = stored.folder / f"{_PREFIX}{now:%Y%m%dT%H%M%S%f}.parquet"
+    target = stored.folder / _next_name(stored)
 
     def write(temporary: Path) -> None:
         with pq.ParquetWriter(temporary, stamped, compression="zstd", compression_level=1) as writer:
@@ -207,6 +217,15 @@ def pack(stored: Stored, paths: Sequence[Path], schema: pa.Schema, alive: Mappin
         return None
     replace_file(target, write)
     return target
+
+
+def _next_name(stored: Stored) -> str:
+    """A name behind those of all packed files there, whatever the clock says: the newest rows are the last ones."""
+    now = datetime.now(UTC)
+    if stored.packed:
+        last = datetime.strptime(stored.packed[-1].name, _NAMED).replace(tzinfo=UTC)
+        now = max(now, last + timedelta(microseconds=1))
+    return now.strftime(_NAMED)
 
 
 def empty_packed(path: Path) -> None:

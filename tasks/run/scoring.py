@@ -14,7 +14,7 @@ from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.gold.labels import Labels
-from tasks.gold.table import label_digests
+from tasks.gold.table import label_digest, label_digests
 from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
 from tasks.run.brought_back import TextLostError, lent, load_or_lose, rows_of
@@ -204,7 +204,7 @@ def _scored(
     evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, raw, settings)
     survival = survival_of_documents(name, carried, with_questions, labels)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
-    digests = label_digests(labels, labels_read(name))
+    digests = {i: label_digest(labels, i, labels_read(name)) for i in ids_of(documents)}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))
 
 

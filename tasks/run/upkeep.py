@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 from schemas.measures import MEASURES
@@ -36,7 +37,8 @@ def look_after(context: RunContext) -> None:
     """Collects and packs what is due; to be called at the end of a run, by whoever holds the lake.
 
     Raises:
-        RunError: the disk refuses it; the run itself is whole, and the next one tries again.
+        RunError: the disk refuses it, or a file of a kept run is torn; the run itself is whole, and the next one tries
+            again.
     """
     withhold(context.configuration, context.lake)
     kept = kept_runs(context)
@@ -49,6 +51,11 @@ def look_after(context: RunContext) -> None:
         raise RunError(
             f"{error.filename} cannot be removed: {error.strerror}",
             remedy="mend its permissions; the next run tries again",
+        ) from error
+    except duckdb.Error as error:
+        raise RunError(
+            f"a file that a kept run names its rows in cannot be read: {type(error).__name__}",
+            remedy="corpusgate doctor --repair mends it; the next run tries again",
         ) from error
 
 

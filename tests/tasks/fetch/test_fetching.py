@@ -221,6 +221,10 @@ def test_a_server_that_recovers_is_asked_again(site: Site, resources: Resources)
     assert fetch(resources, planned(url)).table.column("content_sha").to_pylist() == [PAGE_SHA]
 
 
+LONG = bytes(2**20 + 100)
+"""More than is unpacked at once, and packed so well that nothing is left to be read when its end has been seen."""
+
+
 @pytest.mark.parametrize(
     ("packed", "name"),
     [
@@ -228,13 +232,15 @@ def test_a_server_that_recovers_is_asked_again(site: Site, resources: Resources)
         (gzip.compress(PAGE) + bytes(8), "x-gzip"),
         (zlib.compress(PAGE), "deflate"),
         (zlib.compress(PAGE)[2:-4], "deflate"),
+        (zlib.compress(PAGE + LONG)[2:-4], "deflate"),
         (zlib.compress(gzip.compress(PAGE)), "gzip, deflate"),
         (PAGE, "utf-8"),
     ],
 )
 def test_a_packed_page_is_unpacked(site: Site, resources: Resources, packed: bytes, name: str) -> None:
     url = site.on("/packed", Reply(body=packed, headers={"Content-Encoding": name}))
-    assert fetch(resources, planned(url)).table.column("content_sha").to_pylist() == [PAGE_SHA]
+    (sha,) = fetch(resources, planned(url)).table.column("content_sha").to_pylist()
+    assert sha in (PAGE_SHA, hashlib.sha256(PAGE + LONG).hexdigest())
 
 
 @pytest.mark.parametrize("limit", ["read_seconds", "total_seconds"])

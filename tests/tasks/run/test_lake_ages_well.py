@@ -9,12 +9,16 @@ from typing import Any
 
 import polars as pl
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
 
+from flows.cli.app import app
 from flows.launch import open_context
 from schemas.names import StageName
 from schemas.stages import STAGE_OUTPUTS
+from tasks.errors import RunError
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.figures import run_figures
 from tasks.figures.stored import read_figures
@@ -179,6 +183,39 @@ def test_a_lake_that_was_looked_after_is_measured_as_a_new_one(aged: Aged, tmp_p
     assert sorted(row["text"] for row in fresh.live_rows.values()) == sorted(
         row["text"] for row in again.live_rows.values()
     )
+
+
+def test_a_document_is_erased_from_packed_files_and_all_else_reads_as_it_did(aged: Aged, tmp_path: Path) -> None:
+    configuration = _copied(aged, tmp_path / "erased")
+    lake, runs, catalogue = Lake(tmp_path / "erased" / "lake"), Runs(aged.lake), load_catalogue()
+    gone = sorted(aged.last.live_rows.values(), key=lambda row: row["uri"])[0]["document_id"]
+    command = ["erase", gone, "--yes", "--config", str(configuration)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    for path in [*lake.root.glob("stages/*/*.parquet"), *lake.root.glob("measures/*/*.parquet")]:
+        assert gone not in pq.read_table(path, columns=["document_id"]).column("document_id").to_pylist()
+    for run_id in runs.ids():
+        read_figures(lake, run_id, catalogue)
+        for row in Runs(lake).locations(run_id).filter(pc.field("file").is_valid()).to_pylist():
+            schema = STAGE_OUTPUTS[StageName(row["stage"])]
+            assert read_stored(lake, row["file"], schema, document_ids=[row["document_id"]]).num_rows == 1
+    assert all(finding.ok for finding in examine(load_configuration(configuration), lake, deep=True))
+    again = run_engine(configuration)
+    unchanged = [of for of in again.locations.values() if not of[StageName.FETCH]["computed"]]
+    assert {place["computed"] for of in unchanged for place in of.values()} == {False}
+
+
+def test_a_torn_file_of_a_kept_run_is_named_and_leaves_the_newest_run_whole(aged: Aged, tmp_path: Path) -> None:
+    configuration = _copied(aged, tmp_path / "torn")
+    lake = Lake(tmp_path / "torn" / "lake")
+    torn = lake.run(Runs(lake).ids()[-2]) / "locations.parquet"
+    torn.write_bytes(torn.read_bytes()[:100])
+    settings = load_configuration(configuration)
+    settings = settings.model_copy(update={"run": settings.run.model_copy(update={"keep_runs": 2})})
+    context = RunContext(Runs(lake).ids()[-1], settings, lake, Ledger(lake.ledger), Quarantine(lake.quarantine))
+    with pytest.raises(RunError, match="a file that a kept run names its rows in cannot be read") as caught:
+        look_after(context)
+    assert "doctor --repair" in caught.value.remedy
 
 
 def test_a_rollback_leads_to_a_generation_that_is_kept(aged: Aged, tmp_path: Path) -> None:
