@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, RunArgument, existing_lake
+from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, RunArgument, existing_lake, found_by
 from tasks.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def status(config: ConfigOption = DEFAULT_CONFIG, as_json: JsonOption = False) -
     from tasks.report.status import print_status, read_status
 
     _, lake = existing_lake(config)
-    found = read_status(lake)
+    found = read_status(lake, found_by(config))
     if as_json:
         _write_json(found.to_json())
     else:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,15 @@ RunArgument = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on standard output.")]
 
 DEFAULT_CONFIG = Path("corpusgate.yaml")
+
+
+def found_by(config: Path) -> str:
+    """What a command that is proposed must end with so that it finds the same configuration.
+
+    >>> found_by(Path("corpusgate.yaml")), found_by(Path("my demo/corpusgate.yaml"))
+    ('', " --config 'my demo/corpusgate.yaml'")
+    """
+    return "" if config == DEFAULT_CONFIG else f" --config {shlex.quote(str(config))}"
 
 
 def finite(value: float) -> float:

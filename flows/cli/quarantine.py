@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from flows.cli.inspection import RunOption
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WaitOption, existing_lake
+from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WaitOption, existing_lake, found_by
 from flows.cli.runs import FailOnOption, run_and_report
 from schemas.names import StageName
 from tasks.errors import ConfigurationError
@@ -64,7 +64,7 @@ def list_quarantine(
         groups, documents = ([asdict(each) for each in part] for part in (grouped(held), held))
         _write_json({"run": found, "groups": groups, "documents": documents})
     else:
-        print_quarantine(Console(), found, held)
+        print_quarantine(Console(), found, held, found_by(config))
 
 
 @quarantine.command("show")
@@ -91,7 +91,7 @@ def show_quarantine(
     if as_json:
         _write_json(shown.to_json())
     else:
-        print_shown(Console(), shown)
+        print_shown(Console(), shown, found_by(config))
 
 
 @quarantine.command("retry")

@@ -1,6 +1,5 @@
 """Commands that run the pipeline or parts of it: run, demo, evaluate, gate, rollback."""
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,6 +15,7 @@ from flows.cli.options import (
     RunArgument,
     WaitOption,
     existing_lake,
+    found_by,
 )
 from flows.cli.plan import ForceOption, LimitOption, MassDeleteOption, OnlyOption, run_options
 from schemas.names import StageName
@@ -120,12 +120,8 @@ def run_and_report(
     if as_json:
         sys.stdout.write(json_text(finished.verdict.to_json()) + "\n")
     elif not quiet:
-        print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion, _found_by(config))
+        print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion, found_by(config))
     return finished.verdict.exit_code(fail_on)
-
-
-def _found_by(config: Path) -> str:
-    return "" if config == DEFAULT_CONFIG else f" --config {shlex.quote(str(config))}"
 
 
 def evaluate(
@@ -213,7 +209,7 @@ def gate(
                 verdict,
                 session.context.folder,
                 "judged again; live is untouched",
-                _found_by(config),
+                found_by(config),
             )
     raise typer.Exit(verdict.exit_code(fail_on))
 

@@ -45,7 +45,8 @@ def _revised(later: Any) -> Iterator[Revision]:
         if path in later["deleted"]:
             continue
         if entry := changed.get(path):
-            now = replace(edited(source, entry["edits"]), committed=entry["committed"])
+            dated = {name: entry[name] for name in ("committed", "published") if name in entry}
+            now = replace(edited(source, entry["edits"]), **dated)
             yield replace(revision, source=now, previous=source, stale=entry.get("stale"))
         elif source.folder == later["damaged"]["folder"]:
             yield replace(revision, source=replace(source, committed=later["damaged"]["committed"]), damaged=True)

@@ -181,8 +181,8 @@ def show_document(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> S
     return Shown(run_id, document, held, tuple(attempts))
 
 
-def print_quarantine(console: Console, run_id: str, held: list[Held]) -> None:
-    """Prints the groups as a table."""
+def print_quarantine(console: Console, run_id: str, held: list[Held], found_by: str) -> None:
+    """Prints the groups as a table; the command to give next ends with `found_by`."""
     if not held:
         _say(console, f"nothing in quarantine (run {run_id})")
         return
@@ -200,11 +200,11 @@ def print_quarantine(console: Console, run_id: str, held: list[Held]) -> None:
     console.print(table)
     expected = sum(each.expected for each in held)
     _say(console, f"{len(held)} documents of run {run_id}, {expected} of them expected by the gate's settings")
-    _say(console, f"next  corpusgate quarantine show {held[0].document_id}")
+    _say(console, f"next  corpusgate quarantine show {held[0].document_id}{found_by}")
 
 
-def print_shown(console: Console, shown: Shown) -> None:
-    """Prints one document: why it is in quarantine, what to do, and every attempt."""
+def print_shown(console: Console, shown: Shown, found_by: str) -> None:
+    """Prints one document: why it is in quarantine, what to do (a command that ends with `found_by`), every attempt."""
     document, held = shown.document, shown.held
     console.print(Text(plain_text(document["uri"]), style="bold"), soft_wrap=True)
     about = f"{document['document_id']} · class {document['doc_class']} · source {document['source']}"
@@ -216,7 +216,7 @@ def print_shown(console: Console, shown: Shown) -> None:
         _say(console, f"what to do: {plain_text(held.remedy or 'run again')}")
         _say(console, _AGAIN if held.transient else f"{_NOT_AGAIN}, or on request:")
         if not held.transient:
-            _say(console, f"  corpusgate quarantine retry {held.document_id}")
+            _say(console, f"  corpusgate quarantine retry {held.document_id}{found_by}")
     for number, attempt in enumerate(shown.attempts, start=1):
         at = shown_time(attempt.recorded_at.isoformat())
         _say(console, f"{number}. {at}, run {attempt.run_id}: {attempt.stage}, {plain_text(attempt.reason)}")

@@ -61,8 +61,11 @@ class Status:
         return asdict(self)
 
 
-def read_status(lake: Lake) -> Status:
-    """Reads the state of a lake from its files alone; needs no lock, so it works beside a run."""
+def read_status(lake: Lake, found_by: str = "") -> Status:
+    """Reads the state of a lake from its files alone; needs no lock, so it works beside a run.
+
+    `found_by` is what the command to give next ends with: the option that names the configuration.
+    """
     runs = Runs(lake)
     generations = Generations(lake.index, 0.0)
     live, given_up = generations.live(), generations.rolled_back()
@@ -81,7 +84,7 @@ def read_status(lake: Lake) -> Status:
         all_runs=len(ids),
         erased=len(erased.tombstones),
         unfinished_erasures=unfinished,
-        next=f"corpusgate erase {unfinished[0]} --yes" if unfinished else _next(lines, rolled_back),
+        next=f"corpusgate erase {unfinished[0]} --yes{found_by}" if unfinished else _next(lines, rolled_back, found_by),
     )
 
 
@@ -176,28 +179,29 @@ def _count(connection: duckdb.DuckDBPyConnection, files: list[Path], condition: 
     return int(row[0]) if row else 0
 
 
-def _next(runs: tuple[RunLine, ...], rolled_back: str | None) -> str:
+def _next(runs: tuple[RunLine, ...], rolled_back: str | None, found_by: str) -> str:
+    run = f"corpusgate run{found_by}"
     if not runs:
-        return "corpusgate run"
+        return run
     last = runs[0]
     if last.status == "running" and last.verdict is None:
-        return "wait for the run, or, if it was killed: corpusgate run (it goes on where it was)"
+        return f"wait for the run, or, if it was killed: {run} (it goes on where it was)"
     if last.status == "killed":
-        return "corpusgate run (it goes on where it was)"
+        return f"{run} (it goes on where it was)"
     if last.status == "failed":
-        return "corpusgate doctor, then corpusgate run again: what is done is kept"
+        return f"corpusgate doctor{found_by}, then {run} again: what is done is kept"
     if rolled_back == last.run_id:
         return (
             f"mend what was wrong with run {rolled_back} (the source, a setting, or a gate rule that would have caught "
-            "it), then corpusgate run; until then hold off runs, scheduled ones too"
+            f"it), then {run}; until then hold off runs, scheduled ones too"
         )
     if last.verdict in (VerdictStatus.FAIL, VerdictStatus.UNDETERMINED):
-        return f"corpusgate report {last.run_id}"
+        return f"corpusgate report {last.run_id}{found_by}"
     if last.verdict == VerdictStatus.WARN:
-        return f"corpusgate report {last.run_id} for its warnings, or corpusgate run when the corpus has changed"
+        return f"corpusgate report {last.run_id}{found_by} for its warnings, or {run} when the corpus has changed"
     if last.unexpected:
-        return f"corpusgate sql quarantine --run {last.run_id}"
-    return "corpusgate run, when the corpus has changed"
+        return f"corpusgate sql quarantine --run {last.run_id}{found_by}"
+    return f"{run}, when the corpus has changed"
 
 
 def _say(console: Console, text: str) -> None:
