@@ -22,12 +22,13 @@ from tasks.lake.runs import Runs
 from tasks.run.brought_back import load_or_lose, texts_of
 from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import in_parts, part_name, stage_keys, without
+from tasks.run.execute import in_parts, part_name, without
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
 from tasks.run.recent_texts import RecentTexts
 from tasks.run.registry import STAGES
+from tasks.run.stage_keys import stage_keys
 from tasks.run.stored import (
     done_locations,
     location,
