@@ -121,7 +121,8 @@ def decide(
     Args:
         signatures: the `SIGNATURE` rows of the whole run, in parts, in any order.
         text_of: gives the clean texts of a bounded number of documents; asked for candidates only. One that it leaves
-            out cannot be had: the document is like no other, and what it shares is not remembered.
+            out cannot be had: nothing is decided from it but what remembered counts alone tell, so that with
+            `protect_facts` it is neither dropped as alike nor kept for another one. What it shares is not remembered.
         settings: thresholds and bounds.
         precedence: by document id, who comes first (least) where copies compete; 0 for a document not named. Equal
             numbers leave it to length and id.
@@ -201,9 +202,14 @@ def _best_keeper(
     for similarity, other in sorted(similar, key=lambda pair: (-pair[0], pair[1])):
         if similarity < settings.threshold:
             return None
-        if not settings.protect_facts or not loses_facts(texts.of(document_id).words, texts.of(other).words):
+        if not settings.protect_facts or not _loses_facts(texts.of(document_id), texts.of(other)):
             return other, similarity
     return None
+
+
+def _loses_facts(dropped: _Text, kept: _Text) -> bool:
+    """What a lost text says nobody knows, even where what it shares is remembered: it may be lost with it."""
+    return dropped.is_lost or kept.is_lost or loses_facts(dropped.words, kept.words)
 
 
 def _contained(
@@ -262,6 +268,6 @@ def _dropped_for_containers(
 def _held_by(container: str, document: str, texts: _Texts, settings: DedupSettings) -> _Inside | None:
     text, holder = texts.of(document), texts.of(container)
     held = shared(text.shingles, holder.shingles)
-    if held.containment < settings.containment or (settings.protect_facts and loses_facts(text.words, holder.words)):
+    if held.containment < settings.containment or (settings.protect_facts and _loses_facts(text, holder)):
         return None
     return _Inside(container, held.containment, held.jaccard)

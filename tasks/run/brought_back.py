@@ -19,9 +19,12 @@ from tasks.lake import packed
 from tasks.lake.files import read_table, write_table
 from tasks.lake.raw import RawStore
 from tasks.run.context import BatchRef, RunContext
+from tasks.run.forced import chained_keys
 from tasks.run.guarded import failure_of, run_guarded
-from tasks.run.registry import STAGES
-from tasks.stage import Batch, Failure, Resources, ids_of, select
+from tasks.run.keys import digest
+from tasks.run.registry import PREVIOUS, STAGES
+from tasks.run.stage_keys import stage_keys
+from tasks.stage import Batch, Failure, Resources, StageOutput, ids_of, select
 from tasks.withhold.texts import BROUGHT_BACK, WITHHELD
 
 
@@ -33,7 +36,9 @@ class RawOrSource:
     documents: pa.Table
     resources: Resources
     context: RunContext
-    _asked: threading.Lock = field(default_factory=threading.Lock)
+    _asking: threading.Lock = field(default_factory=threading.Lock)
+    _asked: set[str] = field(default_factory=set)
+    """Bytes that the source was asked for: what it did not give then is not asked for again."""
 
     def path(self, content_sha: str) -> Path:
         """Where the bytes lie.
@@ -42,7 +47,7 @@ class RawOrSource:
             DocumentError: they are neither in the lake nor at their source.
         """
         if not self.store.has(content_sha):
-            with self._asked:
+            with self._asking:
                 self._ask(content_sha)
         return self.store.path(content_sha)
 
@@ -55,13 +60,15 @@ class RawOrSource:
         return self.store.write(data)
 
     def _ask(self, content_sha: str) -> None:
-        """Asks for all that these documents lack, since whoever needs one needs the others next."""
-        lacking = [
-            sha is not None and not self.store.has(sha) for sha in self.documents.column("content_sha").to_pylist()
-        ]
-        documents = self.documents.filter(pa.array(lacking, pa.bool_()))
-        if content_sha in documents.column("content_sha").to_pylist():
+        """Asks for all that these documents lack, since whoever needs one needs the others next; once for each."""
+        if content_sha in self._asked:
+            return
+        shas = self.documents.column("content_sha").to_pylist()
+        lacking = {sha for sha in shas if sha is not None and sha not in self._asked and not self.store.has(sha)}
+        if content_sha in lacking:
+            self._asked.update(lacking)
             settings = self.context.settings(StageName.FETCH)
+            documents = self.documents.filter(pa.array([sha in lacking for sha in shas], pa.bool_()))
             STAGES[StageName.FETCH].run(Batch(documents, {}), settings, self.resources)
 
 
@@ -151,20 +158,42 @@ def _make_again(context: RunContext, name: StageName, batch: BatchRef, document_
     documents = select(batch.read_documents(), [i for i in document_ids if i not in gone])
     if documents.num_rows:
         output = run_guarded(stage, Batch(documents, tables), context, lend=lent)
+        others = _others(context, name, batch, documents, output)
         for number, document_id in enumerate(ids_of(output.table)):
-            if document_id not in output.partial:
+            if document_id not in others:
                 row = output.table.slice(number, 1)
                 write_table(row, _file(context.folder / BROUGHT_BACK / name, document_id), stage.writes, durable=False)
-        lost += output.failures
-        lost += [_cut_short(document_id, lacks) for document_id, lacks in output.partial.items()]
+        lost += [*output.failures, *others.values()]
     return [replace(failure, transient=True) for failure in lost]
 
 
-def _cut_short(document_id: str, lacks: str) -> Failure:
+def _others(
+    context: RunContext, name: StageName, batch: BatchRef, documents: pa.Table, output: StageOutput
+) -> dict[str, Failure]:
+    """Rows that were made under another key than the one that is lost, by document id: they are not that row.
+
+    One of the two was cut short, or each elsewhere; or the lost one stands from a run with other settings.
+    """
+    keys = stage_keys(context, name, documents, batch.keys_after(PREVIOUS[name]))
+    keys |= {document_id: digest([keys[document_id], lacks]) for document_id, lacks in output.partial.items()}
+    # What a forced stage made otherwise is followed up under a key of its own.
+    done = context.ledger.find_rows("output", name, list(keys), list(keys.values()))
+    keys |= zip(ids_of(done), chained_keys(done).to_pylist(), strict=True)
+    there = batch.read_locations(name)
+    lost = dict(zip(ids_of(there), there.column("stage_key").to_pylist(), strict=True))
+    return {
+        document_id: _another(document_id, output.partial.get(document_id))
+        for document_id in ids_of(output.table)
+        if keys[document_id] != lost[document_id]
+    }
+
+
+def _another(document_id: str, lacks: str | None) -> Failure:
+    cut = f"cut short: {lacks}" if lacks is not None else "whole, or under other settings"
     error = DocumentError(
-        "timeout",
-        f"the lake keeps no text of it, and this time it was cut short: {lacks}",
-        remedy="run again, or raise the limits of its stage",
+        "timeout" if lacks is not None else "raw_missing",
+        f"the lake keeps no text of it, and this time it came out otherwise than in the run that it stands from: {cut}",
+        remedy="run again without --only and --limit; where it is cut short, raise the limits of its stage",
         transient=True,
     )
     return failure_of(document_id, error)

@@ -22,12 +22,13 @@ from tasks.lake.runs import Runs
 from tasks.run.brought_back import load_or_lose, texts_of
 from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import in_parts, part_name, stage_keys, without
+from tasks.run.execute import in_parts, part_name, without
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
 from tasks.run.recent_texts import RecentTexts
 from tasks.run.registry import STAGES
+from tasks.run.stage_keys import stage_keys
 from tasks.run.stored import (
     done_locations,
     location,
@@ -70,19 +71,28 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     taken_over = None if before is None else _decisions_of(context, before)
     if taken_over is not None and not _covers(taken_over, context, batches):
         before, taken_over = None, None
-    Runs(context.lake).update(context.run_id, decided_from=decided_from, decided_as=before)
-    decisions = _decide(context, signed) if taken_over is None else taken_over
+    decisions, whole = _decide(context, signed) if taken_over is None else (taken_over, True)
+    # What was decided without a text that could not be had serves this run: the next one decides anew.
+    Runs(context.lake).update(context.run_id, decided_from=decided_from if whole else None, decided_as=before)
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
 
 
-def _decide(context: RunContext, signed: Signed) -> pa.Table:
+def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, bool]:
+    """`DEDUP` rows, and whether every text that was asked for could be had."""
     settings, compared = dedup_settings(context), Compared(signed.compared)
     signatures = (part() for part in signed.signatures)
-    decisions = decide(signatures, signed.text_of, settings, signed.precedence, compared)
+    lost = set[str]()
+
+    def text_of(document_ids: Sequence[str]) -> Mapping[str, str]:
+        texts = signed.text_of(document_ids)
+        lost.update(set(document_ids) - texts.keys())
+        return texts
+
+    decisions = decide(signatures, text_of, settings, signed.precedence, compared)
     keep_pairs(context.lake, settings.shingle_size, compared)
-    return decisions
+    return decisions, not lost
 
 
 def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:

@@ -1,19 +1,18 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemas.documents import DOCUMENTS
 from schemas.names import StageName
 from tasks.run.brought_back import lent, load_or_lose
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
-from tasks.run.keys import DocumentKeys
 from tasks.run.registry import PREVIOUS, STAGES
+from tasks.run.stage_keys import stage_keys
 from tasks.run.stored import done_locations, location_rows, reworked, store, write_locations
 from tasks.stage import Batch, ids_of
 
@@ -55,31 +54,6 @@ def in_parts(context: RunContext, documents: pa.Table) -> Iterator[pa.Table]:
 def part_name(batch: BatchRef, part: int) -> str:
     """What the files are called that a part of a batch is stored in."""
     return f"{batch.number:05d}" if part == 0 else f"{batch.number:05d}-{part}"
-
-
-def stage_keys(
-    context: RunContext, name: StageName, documents: pa.Table, previous: Mapping[str, str]
-) -> dict[str, str]:
-    """The stage key of each document (rows of `DOCUMENTS`), from its key of the stage before, in their order."""
-    stage, settings = STAGES[name], context.settings(name)
-    columns = key_columns(name)
-    named, keys = DocumentKeys(), {}
-    for document_id, doc_class, *shaped in zip(*(documents.column(name).to_pylist() for name in columns), strict=True):
-        shaping = dict(zip(columns[2:], shaped, strict=True))
-        if stage.attachments:
-            row = {"document_id": document_id, "doc_class": doc_class, **shaping}
-            shaping = {column: row[column] for column in stage.context} | dict(stage.attachments(row, settings))
-        keys[document_id] = named.of(context.base(name, doc_class), previous[document_id], shaping)
-    return keys
-
-
-def key_columns(name: StageName) -> list[str]:
-    """The columns of `DOCUMENTS` that `stage_keys` reads: the id, the class, and what shapes the output."""
-    stage = STAGES[name]
-    others = [column for column in DOCUMENTS.names if column not in ("document_id", "doc_class")]
-    if stage.attachments:
-        return ["document_id", "doc_class", *others]
-    return ["document_id", "doc_class", *stage.context]
 
 
 def _expected(context: RunContext, name: StageName, batch: BatchRef) -> tuple[pa.Table, dict[str, str], pa.Table]:

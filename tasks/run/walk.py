@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from schemas.documents import DOCUMENTS
 from schemas.names import Cohort, Outcome, StageName
 from tasks.run.context import RunContext
-from tasks.run.execute import key_columns, stage_keys
 from tasks.run.fetching import fetched_rows
 from tasks.run.forced import chained_key
 from tasks.run.keys import fetch_key
 from tasks.run.registry import STAGES
+from tasks.run.stage_keys import key_columns, stage_keys
 
 _AT_ONCE = 2_000
 _BEFORE_DEDUP = tuple(StageName)[1 : list(StageName).index(StageName.DEDUP)]

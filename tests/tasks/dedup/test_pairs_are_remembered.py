@@ -93,3 +93,36 @@ def test_pairs_that_nobody_asked_for_are_forgotten() -> None:
     _decided({name: TEXTS[name] for name in ("book", "chapter", "other")}, second)
     assert 0 < second.table().num_rows < first.table().num_rows
     assert second.table().schema == COMPARED
+
+
+LEASE = {
+    "a": prose(3, 400) + " The rent is 1200 euros and the term ends in 2031.",
+    "b": prose(3, 400) + " The rent is 1900 euros and the term ends in 2037.",
+}
+
+
+@pytest.mark.parametrize("lost", [{"a"}, {"b"}, {"a", "b"}])
+@pytest.mark.parametrize("on_containment", ["keep", "drop"])
+def test_a_lost_text_is_not_dropped_for_what_is_remembered_of_it(lost: set[str], on_containment: str) -> None:
+    """The two are alike by their counts, and only their words tell that one does not say what the other says."""
+    first = Compared()
+    whole, _ = _decided(LEASE, first, on_containment=on_containment)
+    known = first.table()
+    assert known.num_rows == 1
+    assert known.column("common")[0].as_py() / known.column("distinct_a")[0].as_py() > DedupSettings().threshold
+    assert whole.column("decision").to_pylist() == ["kept", "kept"]
+
+    def text_of(document_ids: Sequence[str]) -> Mapping[str, str]:
+        return {d: LEASE[d] for d in document_ids if d not in lost}
+
+    setting = DedupSettings(on_containment=on_containment)  # type: ignore[arg-type]
+    assert decide([sign(LEASE, setting, {})], text_of, setting, compared=Compared(known)).equals(whole)
+
+
+def test_where_counts_alone_decide_a_lost_text_is_not_needed() -> None:
+    first = Compared()
+    whole, _ = _decided(LEASE, first, protect_facts=False)
+    assert sorted(whole.column("decision").to_pylist()) == ["dropped", "kept"]
+    setting = DedupSettings(protect_facts=False)
+    known = Compared(first.table())
+    assert decide([sign(LEASE, setting, {})], lambda _: {}, setting, compared=known).equals(whole)
