@@ -47,17 +47,33 @@ _NOTHING_KEPT = """
 CREATE OR REPLACE TEMP TABLE kept AS
 SELECT stage, document_id, stage_key, file, stage_key AS measures_key FROM ledger WHERE false
 """
-_FORGET = {
+_DOOMED = {
+    # A forced stage's output has rows under two keys, of which locations name one; that both are its own the file tells.
     "output": """
-        DELETE FROM {table} AS t WHERE run_id NOT IN (SELECT run_id FROM kept_runs) AND NOT EXISTS (
-            SELECT 1 FROM kept k WHERE k.stage = ? AND k.document_id = t.document_id AND k.stage_key = t.stage_key
-                                   AND k.file IS NOT DISTINCT FROM t.file)
+        CREATE OR REPLACE TEMP TABLE doomed AS
+        SELECT rowid AS place, * FROM {table} AS t
+        WHERE run_id NOT IN (SELECT run_id FROM kept_runs) AND NOT EXISTS (
+            SELECT 1 FROM kept k WHERE k.stage = ? AND k.document_id = t.document_id
+                                   AND coalesce(k.file, k.stage_key) = coalesce(t.file, t.stage_key))
     """,
     "measures": """
-        DELETE FROM {table} AS t WHERE run_id NOT IN (SELECT run_id FROM kept_runs) AND NOT EXISTS (
+        CREATE OR REPLACE TEMP TABLE doomed AS
+        SELECT rowid AS place, * FROM {table} AS t
+        WHERE run_id NOT IN (SELECT run_id FROM kept_runs) AND NOT EXISTS (
             SELECT 1 FROM kept k WHERE k.stage = ? AND k.document_id = t.document_id AND k.measures_key = t.stage_key)
     """,
 }
+_SPARE = """
+    DELETE FROM doomed AS d USING (
+        SELECT n.document_id, n.file FROM doomed n JOIN {table} t USING (document_id, stage_key)
+        WHERE n.outcome = 'ok' AND n.reason IS NOT NULL AND t.recorded_at < n.recorded_at
+          AND t.rowid NOT IN (SELECT place FROM doomed)
+        QUALIFY row_number() OVER (PARTITION BY document_id, stage_key ORDER BY n.recorded_at DESC) = 1
+    ) AS newer
+    WHERE d.document_id = newer.document_id AND d.file = newer.file
+"""
+"""What took the place of another output under its key (it is done and has a reason) stays as long as that one does:
+else the older one would be found again."""
 
 
 class Ledger:
@@ -171,6 +187,7 @@ class Ledger:
     def keep_only(self, run_ids: Collection[str], locations: Sequence[Path]) -> int:
         """Forgets what neither these runs recorded nor these files of `LOCATIONS` name; returns how many rows.
 
+        What a forced stage made otherwise stays under both of its keys, also while only what it replaced is named.
         Of a document that stays and whose first row goes, a row of the kind `seen` says in which run that was.
         """
         with self._lock:
@@ -183,7 +200,10 @@ class Ledger:
             execute(f"CREATE OR REPLACE TEMP TABLE first_seen AS {first}")
             for (kind, stage), table in list(self._tables.items()):
                 if kind != SEEN:
-                    execute(_FORGET[kind].format(table=table), [stage])
+                    execute(_DOOMED[kind].format(table=table), [stage])
+                    execute(_SPARE.format(table=table))
+                    execute(f"DELETE FROM {table} WHERE rowid IN (SELECT place FROM doomed)")  # noqa: S608
+                    execute("DROP TABLE doomed")
             if seen_in := self._tables.get(_SEEN_AT):
                 others = "SELECT document_id FROM ledger WHERE kind <> 'seen'"
                 execute(f"DELETE FROM {seen_in} WHERE document_id NOT IN ({others})")  # noqa: S608

@@ -1,4 +1,4 @@
-"""What pairs of texts share, kept in the lake's cache between runs: rebuildable, of one length of shingle each."""
+"""What pairs of texts share, kept in the lake's cache between runs: rebuildable, of one length of shingle."""
 
 from pathlib import Path
 
@@ -24,9 +24,16 @@ def known_pairs(lake: Lake, shingle_size: int) -> pa.Table:
 
 
 def keep_pairs(lake: Lake, shingle_size: int, compared: Compared) -> None:
-    """Keeps the pairs that a decision asked for, where there are new ones among them; all others are forgotten."""
+    """Keeps the pairs that a decision asked for, where there are new ones among them; all others are forgotten.
+
+    So are those of other lengths of shingle and other versions of the stage.
+    """
+    kept = _path(lake, shingle_size)
     if compared.is_grown:
-        write_table(compared.table(), _path(lake, shingle_size), COMPARED, durable=False)
+        write_table(compared.table(), kept, COMPARED, durable=False)
+    for path in kept.parent.glob("*.parquet"):
+        if path != kept:
+            path.unlink(missing_ok=True)
 
 
 def _path(lake: Lake, shingle_size: int) -> Path:

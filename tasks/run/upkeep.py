@@ -86,8 +86,10 @@ def collect(context: RunContext, kept: Collection[str]) -> None:
     _collect_stored(context, kept)
     _collect_quarantine(lake, kept)
     _collect_raw(context, kept)
-    manifests = [runs.manifest(run_id) for run_id in runs.ids()]
-    manifests += [runs.manifest(name) for run_id in runs.ids() for name in runs.measured_within(run_id)]
+    named = [*runs.ids(), *(name for run_id in runs.ids() for name in runs.measured_within(run_id))]
+    # A point of a sweep that broke off before it was planned has no manifest, and no labels.
+    named += [point for point in sorted(_points(lake)) if (lake.run(point) / "manifest.json").exists()]
+    manifests = [runs.manifest(name) for name in named]
     digests = {manifest.get("gold_digest") for manifest in manifests}
     for path in lake.gold.glob("*.parquet"):
         if path.stem not in digests:
