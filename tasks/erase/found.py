@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.compute as pc
 
+from schemas.documents import DOCUMENTS
 from tasks.erase.gold import labels_of, stored_sets
 from tasks.erase.tables import rows_of
 from tasks.errors import ConfigurationError, RunError
 from tasks.index.store import LanceIndex
+from tasks.lake.erased import place_digest
+from tasks.lake.files import read_table
 from tasks.lake.layout import TORN, Lake
 from tasks.lake.raw import RawStore
 from tasks.lake.views import literal, open_connection
@@ -80,6 +84,7 @@ def find_document(lake: Lake, name: str) -> Meant:
     with open_connection(lake) as connection:
         rows = _rows(connection, files, "ends_with(uri, '/' || $name) OR distance < 2", name) if files else []
         nearest = {row["document_id"]: row["uri"] for row in rows if row["distance"] == rows[0]["distance"]}
+        nearest = nearest or _withheld(files, name)
         if len(nearest) == 1:
             (document_id,) = nearest
             return _meant(lake, document_id, _rows(connection, files, "document_id = $name", document_id))
@@ -93,6 +98,17 @@ def find_document(lake: Lake, name: str) -> Meant:
         remedy="give its id, the beginning of it, or its path in the source; list them: "
         'corpusgate sql "SELECT document_id, uri FROM documents"',
     )
+
+
+def _withheld(files: list[Path], name: str) -> dict[str, str]:
+    """Documents by a path of their source that the lake keeps a digest of alone; their ids with the names they have."""
+    found = {}
+    for path in files:
+        plan = read_table(path, DOCUMENTS).filter(pc.field("place").is_valid())
+        for row in plan.select(["document_id", "source", "uri", "place"]).to_pylist():
+            if row["place"] == place_digest(row["source"], name):
+                found[row["document_id"]] = row["uri"]
+    return found
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, files: list[Path], where: str, name: str) -> list[dict[str, Any]]:

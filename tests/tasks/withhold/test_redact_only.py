@@ -15,6 +15,7 @@ from flows.cli.app import app
 from schemas.names import StageName
 from tasks.errors import ConfigurationError
 from tasks.figures.measures import stage_measures
+from tasks.lake.erased import place_digest
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.run import brought_back
@@ -33,6 +34,7 @@ from tests.tasks.withhold.personal_corpus import (
     NAME,
     NAMED_AFTER,
     PLANTED,
+    TEXTS,
     TIDES,
     write,
     write_corpus,
@@ -318,3 +320,14 @@ def test_what_needs_none_works(refusing: Path) -> None:
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_engine(configuration := write_corpus(tmp_path_factory.mktemp("refusing"), redact_only=True))
     return configuration
+
+
+def test_a_document_is_erased_by_the_path_that_its_source_has(tmp_path: Path) -> None:
+    configuration = write_corpus(tmp_path, redact_only=True)
+    gone = run_engine(configuration).session.runs
+    command = ["erase", NAMED_AFTER, "--yes", "--config", str(configuration)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    (kept,) = gone.ids()
+    assert gone.plan(kept).num_rows == len(TEXTS) - 1
+    assert place_digest("desk", NAMED_AFTER) not in gone.plan(kept).column("place").to_pylist()
