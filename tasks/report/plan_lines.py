@@ -76,7 +76,7 @@ def _amount(work: StageWork) -> str:
     if not work.following:
         return f"at least {work.certain}"
     more = f"{work.certain} and {work.following} more" if work.certain else str(work.following)
-    return f"{more} if they come so far"
+    return f"{'' if work.settled else 'at least '}{more} if they come so far"
 
 
 def _doubts(plan: Preview) -> Iterator[str]:

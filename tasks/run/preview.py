@@ -47,13 +47,14 @@ class StageWork:
     """What one stage would compute: `certain` documents, and `following` more if the stages before let them through.
 
     `exact` says that these are all. They are not where servers must be asked first, or where dedup may decide otherwise
-    than before.
+    than before; where it may, the stage is not `settled`, and copies that it decides on otherwise come on top.
     """
 
     stage: StageName
     certain: int
     following: int
     exact: bool
+    settled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def preview(configuration: Configuration, options: RunOptions, *, names: int, as
     decided = [read_decided(context, run_id) for run_id in dict.fromkeys((finished, baseline)) if run_id is not None]
     of_live = decided[-1].arrived if baseline is not None else {}
     held = {document_id: of_live[document_id] for document_id in planned.held if document_id in of_live}
-    work = walk(context, planned.documents.filter(on_their_way), decided, held)
+    on_way = planned.documents.filter(on_their_way)
+    work = walk(context, on_way, decided, held)
     lost = removals(planned.documents, context.runs.plan(baseline))
     return Preview(
         documents=_counted(kinds.values()),
@@ -110,7 +112,7 @@ def preview(configuration: Configuration, options: RunOptions, *, names: int, as
         names={kind: _names(rows, kinds, kind, names) for kind in sorted(set(kinds.values()))},
         left_out=planned.left_out,
         failed=sorted(_failed(context, rows, kinds, work, finished), key=lambda f: (f.again, f.source, f.uri)),
-        stages=[_work_of(stage, work) for stage in StageName],
+        stages=[_work_of(stage, work, on_way.num_rows) for stage in StageName],
         stopped_by=[] if options.allow_mass_delete else mass_removals(lost, configuration.run),
         skipped=skips.by_source(),
         live_run=baseline,
@@ -173,9 +175,9 @@ def _failed(
         yield FailedBefore(document_id, row["source"], row["uri"], stage, error_class or "", again)
 
 
-def _work_of(stage: StageName, work: Work) -> StageWork:
+def _work_of(stage: StageName, work: Work, documents: int) -> StageWork:
     order = list(StageName)
-    exact = stage is StageName.FETCH or not (work.following[stage] or work.asked)
-    if order.index(stage) >= order.index(StageName.DEDUP):
-        exact = exact and work.settled
-    return StageWork(stage, work.certain[stage], work.following[stage], exact)
+    settled = work.settled or order.index(stage) < order.index(StageName.DEDUP)
+    exact = settled and (stage is StageName.FETCH or not (work.following[stage] or work.asked))
+    all_of_them = work.certain[stage] + work.following[stage] == documents
+    return StageWork(stage, work.certain[stage], work.following[stage], exact, settled or all_of_them)

@@ -33,7 +33,7 @@ def test_a_plan_is_told_for_people_and_for_machines(tmp_path: Path, command_line
     assert "parse        3 if they come so far" in out
     plan = json.loads(call("plan", config, "--json", "--limit", "2")[1])
     assert (plan["documents"], plan["left_out"]) == ({"new": 2}, 1)
-    assert plan["stages"][0] == {"stage": "fetch", "certain": 2, "following": 0, "exact": True}
+    assert plan["stages"][0] == {"stage": "fetch", "certain": 2, "following": 0, "exact": True, "settled": True}
     code, _, err = call("plan", config, "--only", "no-such-source")
     assert code == 2
     assert "what to do: give the name of a source" in err

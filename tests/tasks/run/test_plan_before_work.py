@@ -105,6 +105,21 @@ def test_the_counts_of_a_plan_are_those_of_the_run_that_follows(tmp_path: Path) 
     assert all(work.exact for work in plan.stages)
 
 
+def test_an_edited_copy_may_bring_the_other_one_back(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    write_notes(notes, 3)
+    for name in ("a-copy.md", "z-copy.md"):
+        (notes / name).write_text(note("ferry", "It is painted green now."), encoding="utf-8")
+    settings = configuration(tmp_path)
+    assert run_engine(settings, measured=False).outcome("z-copy.md") == ("dropped", StageName.DEDUP)
+    (notes / "a-copy.md").write_text(note("ferry", "It was sold to the islanders, who use it daily."), encoding="utf-8")
+    plan = planned(settings)
+    work = {work.stage: work for work in plan.stages}
+    assert (work[StageName.PARSE].settled, work[StageName.PII].settled) == (True, False)
+    done = computed(run_engine(settings, measured=False))
+    assert done[StageName.PII] == 2 > work[StageName.PII].certain + work[StageName.PII].following
+
+
 def test_new_settings_are_told_exactly_as_far_as_keys_are_known(tmp_path: Path) -> None:
     write_notes(tmp_path / "notes", 8)
     run_engine(configuration(tmp_path), measured=False)
