@@ -48,7 +48,7 @@ CREATE OR REPLACE TEMP TABLE kept AS
 SELECT stage, document_id, stage_key, file, stage_key AS measures_key FROM ledger WHERE false
 """
 _DOOMED = {
-    # A forced output has rows under two keys, of which locations name one; the file tells that both are its own.
+    # A forced stage's output has rows under two keys, of which locations name one: by its file both are kept.
     "output": """
         CREATE OR REPLACE TEMP TABLE doomed AS
         SELECT rowid AS place, * FROM {table} AS t
