@@ -362,6 +362,14 @@ def select(table: pa.Table, document_ids: Sequence[str]) -> pa.Table:
     return table.take(pa.array([positions[document_id] for document_id in document_ids], pa.int64()))
 
 
+def without(documents: pa.Table, document_ids: Collection[str]) -> pa.Table:
+    """The rows of a table that are not of these documents, in their order."""
+    if not document_ids:
+        return documents
+    gone = pa.array(document_ids, pa.string())
+    return documents.filter(pc.invert(pc.is_in(documents.column("document_id"), gone)))
+
+
 def narrowed(table: pa.Table, wanted: Sequence[str]) -> pa.Table:
     """Some columns of a table; `elements.text` is that field of the records in the lists of a column.
 

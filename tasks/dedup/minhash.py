@@ -166,23 +166,3 @@ def _rolled(text: str, shingle_size: int) -> NDArray[np.uint64]:
 def shared(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> Shared:
     """How much two shingle sets (sorted, distinct) share."""
     return Shared(int(_common(a, b)), a.size, b.size)
-
-
-def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
-    """|a and b| / |a or b| of two shingle sets (sorted, distinct), in [0, 1]; 0 where both are empty.
-
-    >>> jaccard(np.array([1, 2, 3], np.uint64), np.array([2, 3, 4], np.uint64))
-    0.5
-    """
-    return shared(a, b).jaccard
-
-
-def containment(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
-    """|a and b| / |a| of two shingle sets (sorted, distinct), in [0, 1]: how much of `a` stands in `b`.
-
-    0 where `a` is empty.
-
-    >>> containment(np.array([1, 2], np.uint64), np.array([2, 3, 4], np.uint64))
-    0.5
-    """
-    return shared(a, b).containment

@@ -16,26 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tasks.errors import RunError
 from tasks.index.generations import Candidate, Cleaned, Generation, Generations, Live, Pending, held
-from tasks.index.search import VECTOR_INDEX, LanceView, among
+from tasks.index.search import LanceView, among
 from tasks.index.settings import IndexSettings
 from tasks.index.tables import (
     bytes_on_disk,
-    create_scalar_indexes,
-    create_vector_index,
     delete_untagged,
     flush_written,
     lance_module,
     open_table,
-    parts_to_merge,
-    put_first,
     row_schema,
     set_tag,
     tags_of,
 )
+from tasks.index.writing import create_table, extend_indexes, insert_rows, rebuild_indexes
 
 TABLE_FORMAT = 2
 """Raised when the columns or the way of indexing text change: the next build then makes a new table."""
@@ -154,13 +150,14 @@ class LanceIndex:
             pending = self._pending(base, target)
             if base is None:
                 # Never a name twice: open views remember what they read by name and version.
-                dataset = self._create(f"chunks-v{TABLE_FORMAT}-{run_id}-{secrets.token_hex(3)}", dimension)
+                path = self._path(f"chunks-v{TABLE_FORMAT}-{run_id}-{secrets.token_hex(3)}")
+                dataset = create_table(path, row_schema(dimension))
             else:
                 dataset = self._restore(base.table, base.version)
                 for predicate in among("document_id", [*pending.write, *pending.remove]):
                     dataset.delete(predicate)
-            written = self._insert(dataset, rows, set(pending.write), row_schema(dimension))
-            self._index(dataset)
+            written = insert_rows(dataset, rows, set(pending.write), row_schema(dimension))
+            extend_indexes(dataset, self._settings)
             table = Path(dataset.uri).stem
             generation = Generation(table, dataset.version, run_id, dimension, embedding)
             set_tag(dataset, f"candidate.{number}.{run_id}", dataset.version)
@@ -258,9 +255,7 @@ class LanceIndex:
         for predicate in predicates:
             dataset.delete(predicate)
         dataset.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
-        create_scalar_indexes(dataset)
-        if any(d.name == VECTOR_INDEX for d in dataset.describe_indices()):
-            create_vector_index(dataset, self._settings)
+        rebuild_indexes(dataset, self._settings)
         anew = replace(generation, version=dataset.version)
         set_tag(dataset, f"{_ANEW}{dataset.version}.{generation.run_id}", dataset.version)
         flush_written(self._path(generation.table), started)
@@ -341,54 +336,6 @@ class LanceIndex:
             tuple(sorted(present.keys() - wanted.keys())),
             new_table=False,
         )
-
-    def _create(self, table: str, dimension: int) -> Any:
-        schema = row_schema(dimension)
-        dataset = lance_module().write_dataset(schema.empty_table(), self._path(table), schema=schema)
-        create_scalar_indexes(dataset)
-        return dataset
-
-    def _insert(self, dataset: Any, rows: Iterable[pa.Table], allowed: set[str], schema: pa.Schema) -> int:
-        written: set[str] = set()
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            for table in rows:
-                if not table.num_rows:
-                    continue
-                ids = set(pc.unique(table.column("document_id")).to_pylist())
-                if not ids <= allowed:
-                    raise RunError(
-                        f"rows of {len(ids - allowed)} documents that are not pending, such as {min(ids - allowed)}",
-                        remedy="this is a defect of the caller; please report it with this message",
-                    )
-                written.update(ids)
-                try:
-                    yield from table.select(schema.names).cast(schema).to_batches()
-                except (pa.ArrowInvalid, KeyError, ValueError) as error:
-                    raise RunError(
-                        f"index rows of document {min(ids)} break the schema: {error}",
-                        remedy="this is a defect of the stage that made them; please report it with this message",
-                    ) from error
-
-        stream = batches()
-        first = next(stream, None)
-        if first is not None:
-            dataset.insert(pa.RecordBatchReader.from_batches(schema, put_first(first, stream)))
-        return len(written)
-
-    def _index(self, dataset: Any) -> None:
-        """Extends every index over the new rows, and puts small parts together once there are many."""
-        if len(dataset.get_fragments()) > self._settings.compact_after:
-            dataset.optimize.compact_files()
-        described = [d.name for d in dataset.describe_indices()]
-        for name in described:
-            parts = dataset.stats.index_stats(name)["num_indexed_rows_per_delta"]
-            dataset.optimize.optimize_indices(
-                index_names=[name], num_indices_to_merge=parts_to_merge(parts, self._settings.merge_after)
-            )
-        rows = dataset.count_rows()
-        if VECTOR_INDEX not in described and rows >= self._settings.ann_min_rows:
-            create_vector_index(dataset, self._settings)
 
     def _restore(self, table: str, version: int) -> Any:
         """The table as it was then, as a new version: a candidate shares its version with no other generation."""

@@ -18,11 +18,12 @@ from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
+from tasks.lake.packed import read_places
 from tasks.lake.runs import Runs
 from tasks.run.brought_back import load_or_lose, texts_of
 from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import in_parts, part_name, without
+from tasks.run.execute import in_parts, part_name
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
@@ -33,12 +34,11 @@ from tasks.run.stored import (
     done_locations,
     location,
     location_rows,
-    read_places,
     reworked,
     store,
     write_locations,
 )
-from tasks.stage import Batch, Cost, Drop, Signed, StageOutput, ids_of
+from tasks.stage import Batch, Cost, Drop, Signed, StageOutput, ids_of, without
 
 _REASONS = {"exact": "exact duplicate of {}", "near": "near duplicate of {}", "contained": "contained_in {}"}
 
@@ -124,7 +124,7 @@ def _decisions_of(context: RunContext, run_id: str) -> pa.Table:
     here = Runs(context.lake).locations(run_id).filter(pc.field("stage") == StageName.DEDUP.value)
     here = here.filter(pc.field("file").is_valid())
     places = dict(zip(ids_of(here), here.column("file").to_pylist(), strict=True))
-    return read_places(context, places, DEDUP).sort_by("document_id")
+    return read_places(context.lake, places, DEDUP).sort_by("document_id")
 
 
 def _covers(decisions: pa.Table, context: RunContext, batches: Sequence[BatchRef]) -> bool:
@@ -147,7 +147,7 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
     def signatures(batch: BatchRef) -> pa.Table:
         rows = _signed(context, batch).filter(pc.field("file").is_valid())
         places = dict(zip(ids_of(rows), rows.column("file").to_pylist(), strict=True))
-        return read_places(context, places, SIGNATURE)
+        return read_places(context.lake, places, SIGNATURE).sort_by("document_id")
 
     return Signed(
         [partial(signatures, batch) for batch in batches],
@@ -266,7 +266,7 @@ def _standing(
     """Held documents of whom the same was decided as when live was made."""
     rows = standing_rows(context, StageName.DEDUP, batch, previous)
     places = {i: row["file"] for i, row in rows.items() if row["file"] is not None}
-    decided = {row["document_id"]: row for row in read_places(context, places, DEDUP).to_pylist()}
+    decided = {row["document_id"]: row for row in read_places(context.lake, places, DEDUP).to_pylist()}
     return {i: row for i, row in rows.items() if i in decided and decided[i] == decisions.get(i)}
 
 

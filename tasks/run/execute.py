@@ -1,6 +1,6 @@
 """One stage over one batch: ask the ledger, load what is pending, run, write the rows, then the ledger."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from tasks.run.held import standing_rows
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.run.stage_keys import stage_keys
 from tasks.run.stored import done_locations, location_rows, reworked, store, write_locations
-from tasks.stage import Batch, ids_of
+from tasks.stage import Batch, ids_of, without
 
 
 def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:
@@ -34,14 +34,6 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
         rows.append(store(context, name, part_name(batch, part), some, keys, output, marks=marks))
     context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
-
-
-def without(documents: pa.Table, document_ids: Collection[str]) -> pa.Table:
-    """The rows of a table that are not of these documents, in their order."""
-    if not document_ids:
-        return documents
-    gone = pa.array(document_ids, pa.string())
-    return documents.filter(pc.invert(pc.is_in(documents.column("document_id"), gone)))
 
 
 def in_parts(context: RunContext, documents: pa.Table) -> Iterator[pa.Table]:

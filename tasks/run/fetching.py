@@ -8,10 +8,11 @@ import pyarrow.compute as pc
 from schemas.documents import DOCUMENTS
 from schemas.names import Cohort, Outcome, StageName
 from tasks.lake.files import write_table
+from tasks.lake.packed import read_places
 from tasks.lake.raw import raw_missing
 from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import in_parts, part_name, without
+from tasks.run.execute import in_parts, part_name
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.keys import document_key, fetch_key
@@ -20,12 +21,11 @@ from tasks.run.stored import (
     done_locations,
     location,
     location_rows,
-    read_places,
     reworked,
     store,
     write_locations,
 )
-from tasks.stage import Batch, Failure, StageOutput, ids_of
+from tasks.stage import Batch, Failure, StageOutput, ids_of, without
 
 _COMPLETED = ("size_bytes", "media_type_declared")
 
@@ -113,7 +113,7 @@ def previous_fetches(context: RunContext, documents: pa.Table) -> pa.Table:
              AND document_id IN (SELECT document_id FROM wanted) GROUP BY document_id""",
         wanted=documents.select(["document_id"]),
     ).to_pylist()
-    rows = read_places(context, {row["document_id"]: row["file"] for row in newest}, schema)
+    rows = read_places(context.lake, {row["document_id"]: row["file"] for row in newest}, schema)
     # Of bytes that the lake has lost a server must not answer that they are still the same.
     shas = rows.column("content_sha").to_pylist()
     return rows.filter(pa.array([_needs_no_bytes(context, sha) for sha in shas], pa.bool_()))

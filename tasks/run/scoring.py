@@ -19,12 +19,11 @@ from tasks.lake.files import write_table
 from tasks.metrics.rows import concat_rows
 from tasks.run.brought_back import TextLostError, lent, load_or_lose, rows_of
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.execute import without
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
 from tasks.run.stage_tables import StageTables
 from tasks.run.survival import followed, survival_of_documents
-from tasks.stage import Batch, Cost, Evidence, Failure, ids_of, select
+from tasks.stage import Batch, Cost, Evidence, Failure, ids_of, select, without
 from tasks.survival.handed_on import READS
 
 _FLUSH_ROWS = 10_000

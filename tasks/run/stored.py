@@ -18,7 +18,7 @@ from tasks.run.context import RunContext
 from tasks.run.forced import chained_key, chained_keys, changed_outputs
 from tasks.run.keys import digest
 from tasks.run.registry import STAGES
-from tasks.stage import Cost, StageOutput, ids_of, select
+from tasks.stage import Cost, StageOutput, ids_of
 
 _FORCED_WITH = MappingProxyType({SIGNATURES: StageName.DEDUP})
 
@@ -164,11 +164,6 @@ def location(
         "measures_key": None,
         "computed": computed,
     }
-
-
-def read_places(context: RunContext, places: Mapping[str, str], schema: pa.Schema) -> pa.Table:
-    """The rows of documents that are stored under the given names (document id to name), in the order of `places`."""
-    return select(packed.read_places(context.lake, places, schema), list(places)) if places else schema.empty_table()
 
 
 def _account_for(name: str, documents: pa.Table, output: StageOutput) -> None:

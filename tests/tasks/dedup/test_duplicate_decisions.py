@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tasks.dedup.comparison import comparison_text
 from tasks.dedup.decisions import decide
-from tasks.dedup.minhash import jaccard, shingle_set
+from tasks.dedup.minhash import shared, shingle_set
 from tasks.dedup.settings import DedupSettings
 from tasks.dedup.sign import signature_rows
 
@@ -123,7 +123,7 @@ def test_a_moved_paragraph_is_no_difference() -> None:
 )
 def test_documents_of_one_template_with_facts_of_their_own_are_all_kept(one: str, other: str) -> None:
     texts = {"a": f"{LONG} Result: {one}. {ESSAY}", "b": f"{LONG} Result: {other}. {ESSAY}"}
-    similarity = jaccard(*(shingle_set(comparison_text(text), 5) for text in texts.values()))
+    similarity = shared(*(shingle_set(comparison_text(text), 5) for text in texts.values())).jaccard
     assert similarity > 0.85
     assert dropped(texts) == {}
     assert len(dropped(texts, protect_facts=False)) == 1
@@ -145,7 +145,7 @@ def test_a_dropped_document_is_like_its_keeper_and_not_along_a_chain() -> None:
     assert result
     for document, keeper in result.items():
         assert keeper not in result
-        similarity = jaccard(*(shingle_set(comparison_text(texts[d]), 5) for d in (document, keeper)))
+        similarity = shared(*(shingle_set(comparison_text(texts[d]), 5) for d in (document, keeper))).jaccard
         assert similarity >= setting.threshold
 
 

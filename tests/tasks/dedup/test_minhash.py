@@ -9,7 +9,7 @@ from datasketch import MinHash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.dedup.minhash import anchors, coefficients, containment, jaccard, shingle_set, signatures
+from tasks.dedup.minhash import anchors, coefficients, shared, shingle_set, signatures
 from tests.without_cache import run_without_cache
 
 
@@ -43,14 +43,14 @@ def test_the_estimate_is_as_near_to_the_truth_as_datasketch(share: float) -> Non
 def test_similarity_of_shingle_sets_is_that_of_python_sets(one: str, other: str) -> None:
     a, b = ({text[i : i + 5] for i in range(len(text) - 4)} for text in (one, other))
     expected = len(a & b) / len(a | b) if a | b else 0.0
-    assert jaccard(shingle_set(one, 5), shingle_set(other, 5)) == pytest.approx(expected)
+    assert shared(shingle_set(one, 5), shingle_set(other, 5)).jaccard == pytest.approx(expected)
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_containment_is_that_of_python_sets(one: str, other: str) -> None:
     a, b = ({text[i : i + 5] for i in range(len(text) - 4)} for text in (one, other))
     expected = len(a & b) / len(a) if a else 0.0
-    assert containment(shingle_set(one, 5), shingle_set(other, 5)) == pytest.approx(expected)
+    assert shared(shingle_set(one, 5), shingle_set(other, 5)).containment == pytest.approx(expected)
 
 
 @given(st.integers(0, 4000), st.integers(0, 2000))

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import tasks.erase.steps as steps
 import tasks.index.generations as generations
 import tasks.index.store as store
+import tasks.index.writing as writing
 from flows.cli.app import app
 from flows.reopen import reopen
 from schemas.names import StageName
@@ -162,7 +163,7 @@ def test_what_was_erased_comes_back_when_it_is_allowed(corpus: Path) -> None:
 SEAMS: list[tuple[Any, str, str]] = [
     (steps, "rewrite_labels", "after"),
     (steps, "remove_rows", "after"),
-    (store, "create_scalar_indexes", "after"),
+    (writing, "create_scalar_indexes", "after"),
     (generations, "write_text", "after"),
     (generations, "write_json", "after"),
     (store, "delete_untagged", "before"),

@@ -18,8 +18,8 @@ import tasks.index.store as store
 
 where, when = sys.argv[3], sys.argv[4]
 owner, name = {
-    "create": (store.LanceIndex, "_create"), "restore": (store.LanceIndex, "_restore"),
-    "insert": (store.LanceIndex, "_insert"), "index": (store.LanceIndex, "_index"), "tag": (store, "set_tag"),
+    "create": (store, "create_table"), "restore": (store.LanceIndex, "_restore"),
+    "insert": (store, "insert_rows"), "index": (store, "extend_indexes"), "tag": (store, "set_tag"),
     "flush": (store, "flush_written"), "rename": (generations, "write_json"), "sync": (generations, "sync_folder"),
     "clean": (store, "delete_untagged"),
 }[where]
