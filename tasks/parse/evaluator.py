@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.names import ElementKind, MetricStatus, StageName
+from tasks.document_rows import narrowed
 from tasks.gold.kinds import BlockLabel, PageAssertionsLabel, StructureLabel, TableLabel, TablesLabel, TextLabel
 from tasks.metrics.block_match import common_in_order, match_blocks, order_counts
 from tasks.metrics.garbage import garbage_characters
@@ -18,7 +19,7 @@ from tasks.metrics.table_tree import teds
 from tasks.metrics.text_distance import Alignment, align, comparison_text, edit_counts
 from tasks.metrics.tree_distance import TableTooLargeError
 from tasks.parse.assertions import assertion_rows
-from tasks.stage import Cost, Evidence, StageSettings, narrowed
+from tasks.stage import Cost, Evidence, StageSettings
 
 MOST_EDITS = 20
 """The largest edits of a document that are told by their place, of characters and of words."""

@@ -6,13 +6,14 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.names import MetricStatus, StageName
+from tasks.document_rows import narrowed
 from tasks.documents.quotes import locate
 from tasks.gold.kinds import PiiLabel, QuestionsLabel, Quote
 from tasks.metrics.rows import MetricRows
 from tasks.metrics.spans import Span, SpanCounts, SpanMatch, span_counts, span_counts_by_type, span_faults
 from tasks.pii.labels import labelled_values
 from tasks.pii.settings import PiiSettings
-from tasks.stage import CorpusEvidence, Evidence, narrowed
+from tasks.stage import CorpusEvidence, Evidence
 
 _READ = {StageName.NORMALIZE: ("text",), StageName.LANGUAGE: ("language",)}
 _MOST_FAULTS = 50

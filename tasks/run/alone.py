@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from schemas.measures import ALONE_INPUTS, MEASURES
 from schemas.names import MetricStatus, StageName
+from tasks.document_rows import ids_of, select
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.gold.kinds import LABEL_KINDS
 from tasks.gold.labels import Labels
@@ -26,7 +27,7 @@ from tasks.run.gold_inputs import CHAIN, GoldOutputs, gold_elements, run_on_gold
 from tasks.run.keys import digest, measuring_settings
 from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import nothing, stamp
-from tasks.stage import Batch, Evidence, StageOutput, ids_of, select
+from tasks.stage import Batch, Evidence, StageOutput
 
 _VERSION = 1
 """Raised whenever the same labels would give other gold outputs."""

@@ -12,6 +12,7 @@ from schemas.names import MetricStatus, StageName
 from schemas.stages import NORMALIZE, SIGNATURE
 from tasks.dedup.evaluator import pair_rows
 from tasks.dedup.stage import decide
+from tasks.document_rows import ids_of, select
 from tasks.gold.kinds import PairsLabel
 from tasks.gold.labels import Labels
 from tasks.gold.naming import NamedDocuments
@@ -24,7 +25,6 @@ from tasks.run.gold_inputs import gold_elements, run_on_gold
 from tasks.run.guarded import run_guarded
 from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import stamp
-from tasks.stage import ids_of, select
 
 _DEDUP = StageName.DEDUP
 _FILE = "pairs.parquet"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.names import StageName
+from tasks.document_rows import ids_of, select
 from tasks.errors import DocumentError, RunError
 from tasks.lake import packed
 from tasks.lake.files import read_table, write_table
@@ -24,7 +25,7 @@ from tasks.run.guarded import failure_of, run_guarded
 from tasks.run.keys import digest
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.run.stage_keys import stage_keys
-from tasks.stage import Batch, Failure, Resources, StageOutput, ids_of, select
+from tasks.stage import Batch, Failure, Resources, StageOutput
 from tasks.withhold.texts import BROUGHT_BACK, WITHHELD
 
 

@@ -16,6 +16,7 @@ from schemas.stages import DEDUP, SIGNATURE
 from tasks.dedup.compared import Compared
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
+from tasks.document_rows import ids_of, without
 from tasks.lake.files import read_table
 from tasks.lake.layout import SIGNATURES
 from tasks.lake.packed import read_places
@@ -38,7 +39,7 @@ from tasks.run.stored import (
     store,
     write_locations,
 )
-from tasks.stage import Batch, Cost, Drop, Signed, StageOutput, ids_of, without
+from tasks.stage import Batch, Cost, Drop, Signed, StageOutput
 
 _REASONS = {"exact": "exact duplicate of {}", "near": "near duplicate of {}", "contained": "contained_in {}"}
 

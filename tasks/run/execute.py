@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.names import StageName
+from tasks.document_rows import ids_of, without
 from tasks.run.brought_back import lent, load_or_lose
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.guarded import run_guarded
@@ -14,7 +15,7 @@ from tasks.run.held import standing_rows
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.run.stage_keys import stage_keys
 from tasks.run.stored import done_locations, location_rows, reworked, store, write_locations
-from tasks.stage import Batch, ids_of, without
+from tasks.stage import Batch
 
 
 def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
+from tasks.document_rows import ids_of
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.gold.labels import Labels
 from tasks.gold.table import label_digests
@@ -23,7 +24,7 @@ from tasks.run.deduplicate import signed_documents
 from tasks.run.registry import STAGES, labels_read
 from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
 from tasks.run.survival import survival_facts
-from tasks.stage import CorpusEvidence, IndexView, Reference, ids_of
+from tasks.stage import CorpusEvidence, IndexView, Reference
 
 _PLACE = ["document_id", "source", "uri"]
 _OUTCOME = ["document_id", "stage", "stage_key", "outcome", "file"]

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS
 from schemas.names import Cohort, Outcome, StageName
+from tasks.document_rows import ids_of, without
 from tasks.lake.files import write_table
 from tasks.lake.packed import read_places
 from tasks.lake.raw import raw_missing
@@ -25,7 +26,7 @@ from tasks.run.stored import (
     store,
     write_locations,
 )
-from tasks.stage import Batch, Failure, StageOutput, ids_of, without
+from tasks.stage import Batch, Failure, StageOutput
 
 _COMPLETED = ("size_bytes", "media_type_declared")
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from schemas.names import StageName
+from tasks.document_rows import ids_of, select
 from tasks.gold.labels import Labels
 from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.guarded import run_guarded
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, StageOutput, ids_of, select
+from tasks.stage import Batch, StageOutput
 
 CHAIN = (
     StageName.BOILERPLATE,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from schemas.names import StageName
+from tasks.document_rows import ids_of
 from tasks.index.generations import Candidate
 from tasks.index.settings import IndexSettings
 from tasks.index.stage import rows_for
@@ -12,7 +13,7 @@ from tasks.index.store import LanceIndex
 from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.machine import machine_is_named
-from tasks.stage import Batch, ids_of
+from tasks.stage import Batch
 
 _TARGET = pa.schema([pa.field("document_id", pa.string(), False), pa.field("index_key", pa.string(), False)])
 

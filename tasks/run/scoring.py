@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
 from schemas.names import StageName
+from tasks.document_rows import ids_of, select, without
 from tasks.gold.labels import Labels
 from tasks.gold.table import label_digest, label_digests
 from tasks.lake.files import write_table
@@ -23,7 +24,7 @@ from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
 from tasks.run.stage_tables import StageTables
 from tasks.run.survival import followed, survival_of_documents
-from tasks.stage import Batch, Cost, Evidence, Failure, ids_of, select, without
+from tasks.stage import Batch, Cost, Evidence, Failure
 from tasks.survival.handed_on import READS
 
 _FLUSH_ROWS = 10_000

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
 from schemas.names import Outcome, StageName
+from tasks.document_rows import ids_of
 from tasks.errors import RunError
 from tasks.lake import packed
 from tasks.lake.files import write_table
@@ -18,7 +19,7 @@ from tasks.run.context import RunContext
 from tasks.run.forced import chained_key, chained_keys, changed_outputs
 from tasks.run.keys import digest
 from tasks.run.registry import STAGES
-from tasks.stage import Cost, StageOutput, ids_of
+from tasks.stage import Cost, StageOutput
 
 _FORCED_WITH = MappingProxyType({SIGNATURES: StageName.DEDUP})
 

@@ -8,13 +8,14 @@ import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
 from schemas.names import Cohort, MetricStatus, Outcome, StageName
+from tasks.document_rows import ids_of, narrowed, select
 from tasks.gold.labels import Labels
 from tasks.lake.packed import read_places
 from tasks.metrics.rows import MetricRows
 from tasks.run.brought_back import rows_of
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.registry import STAGES
-from tasks.stage import IndexView, ids_of, narrowed, select
+from tasks.stage import IndexView
 from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
 from tasks.survival.handed_on import COLUMNS, READS
 

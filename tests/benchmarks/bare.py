@@ -13,11 +13,12 @@ import pyarrow as pa
 from schemas.documents import DOCUMENTS
 from schemas.names import StageName
 from tasks.dedup.stage import decide
+from tasks.document_rows import select
 from tasks.lake.raw import RawStore
 from tasks.run.configuration import load_configuration
 from tasks.run.planning import make_plan, split_batches
 from tasks.run.registry import STAGES
-from tasks.stage import Batch, Resources, StageOutput, select
+from tasks.stage import Batch, Resources, StageOutput
 
 Tables = dict[StageName, pa.Table]
 

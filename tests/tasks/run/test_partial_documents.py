@@ -7,10 +7,11 @@ import pytest
 
 from schemas.names import StageName
 from schemas.stages import PARSE
+from tasks.document_rows import ids_of
 from tasks.run.context import RunContext
 from tasks.run.fetching import run_fetch
 from tasks.run.stored import store
-from tasks.stage import Cost, StageOutput, ids_of
+from tasks.stage import Cost, StageOutput
 from tests.tasks.run.runs_by_hand import started
 
 

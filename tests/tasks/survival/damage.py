@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from schemas.names import StageName
-from tasks.stage import Batch, Drop, Failure, Resources, StageOutput, ids_of, select
+from tasks.document_rows import ids_of, select
+from tasks.stage import Batch, Drop, Failure, Resources, StageOutput
 
 Run = Callable[[Batch, Any, Resources], StageOutput]
 Damage = Callable[[Run], Run]

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import tasks.fetch.stage as fetch_stage
 from flows.cli.app import app
 from schemas.names import StageName
+from tasks.document_rows import ids_of
 from tasks.errors import ConfigurationError
 from tasks.figures.measures import stage_measures
 from tasks.lake.erased import place_digest
@@ -23,7 +24,7 @@ from tasks.run.configuration import load_configuration
 from tasks.run.guarded import run_guarded
 from tasks.run.repair import repair
 from tasks.run.session import Session
-from tasks.stage import Batch, Stage, StageOutput, ids_of
+from tasks.stage import Batch, Stage, StageOutput
 from tests.engine import EngineRun, run_engine
 from tests.tasks.erase.marked_corpus import places_of
 from tests.tasks.fetch.web_server import Reply, serving

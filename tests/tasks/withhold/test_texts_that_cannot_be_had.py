@@ -10,6 +10,7 @@ import pytest
 
 import tasks.fetch.stage as fetch_stage
 from schemas.names import StageName
+from tasks.document_rows import ids_of
 from tasks.errors import DocumentError
 from tasks.run import brought_back, execute
 from tasks.run.configuration import Configuration
@@ -17,7 +18,7 @@ from tasks.run.guarded import run_guarded
 from tasks.run.options import RunOptions
 from tasks.run.registry import STAGES
 from tasks.run.session import Session
-from tasks.stage import Batch, Stage, StageOutput, ids_of
+from tasks.stage import Batch, Stage, StageOutput
 from tests.engine import run_engine
 from tests.tasks.dedup.test_containment import prose
 from tests.tasks.run.notes import configuration, live_names, note, write_notes
