@@ -30,6 +30,13 @@ from tasks.run.planning import as_in_live
 from tasks.run.session import Session
 from tasks.run.withholding import withhold
 
+_NAMED_OR_REPLACED = """
+    file = ? OR (kind, stage, document_id, stage_key) IN (
+        SELECT (kind, stage, document_id, stage_key) FROM ledger
+        WHERE file = ? AND outcome = 'ok' AND reason IS NOT NULL)
+"""
+"""Rows that name a file; and what a forced output in it replaced, which would be found again under the same key."""
+
 
 def repair(configuration: Configuration, lake: Lake) -> Iterator[str]:
     """Mends what can be mended and says what it did, a sentence each; call it while holding the lake.
@@ -75,7 +82,7 @@ def _outputs(lake: Lake) -> Iterator[str]:
         state = "torn" if path.exists() else "missing"
         if path.exists():
             _set_aside(lake, path)
-        forgotten = ledger.forget("file = ?", [row["file"]])
+        forgotten = ledger.forget(_NAMED_OR_REPLACED, [row["file"], row["file"]])
         write_table(schema.empty_table(), path, schema)
         yield (
             f"{row['file']} was {state}: {forgotten} rows of the ledger named it, and the next run makes them again; "

@@ -20,6 +20,7 @@ from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.configuration import Configuration, load_configuration, read_mapping
 from tasks.run.context import Progress, Silent
 from tasks.run.options import RunOptions
+from tasks.run.repair import repair
 from tasks.stage import Batch, StageOutput
 from tasks.sweep.axes import parse_axis
 from tasks.sweep.drive import drive, source_run
@@ -94,6 +95,19 @@ def test_what_a_forced_output_replaced_does_not_come_back_with_the_bytes(
     write_notes(tmp_path / "notes", 7)
     back = run_engine(settings, measured=False)
     assert _ferry(back) == _ferry(forced)
+
+
+def test_what_a_forced_output_replaced_does_not_come_back_when_it_is_torn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, forced = _forced_with_other_code(tmp_path, anchored=False, monkeypatch=monkeypatch)
+    lake = forced.session.context.lake
+    torn = lake.root / forced.locations["ferry.md"][StageName.NORMALIZE]["file"]
+    torn.write_bytes(torn.read_bytes()[:100])
+    with lake.exclusive():
+        assert any(torn.name in sentence for sentence in repair(settings, lake))
+    again = run_engine(settings, measured=False)
+    assert again.locations["ferry.md"][StageName.NORMALIZE]["computed"]
 
 
 @contextmanager
