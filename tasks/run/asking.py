@@ -31,10 +31,10 @@ def ask_servers(context: RunContext, documents: pa.Table) -> pa.Table:
         raise TypeError(f"settings of the fetch stage are {type(settings).__name__}")
     rows = documents.to_pylist()
     unsure = [row for row in rows if row["cohort"] == Cohort.UNCHANGED and row["content_sha"] is None]
-    unsure = [row for row in unsure if row["locator"].startswith(("http://", "https://"))][:_MOST]
+    unsure = [row for row in unsure if row["locator"].startswith(("http://", "https://"))]
     table = pa.Table.from_pylist(unsure, schema=DOCUMENTS)
     before = {row["document_id"]: row for row in previous_fetches(context, table).to_pylist()}
-    unsure = [row for row in unsure if _told(before.get(row["document_id"]))]
+    unsure = [row for row in unsure if _told(before.get(row["document_id"]))][:_MOST]
     if not unsure:
         return documents
     with HttpFetcher(settings) as fetcher, ThreadPoolExecutor(settings.parallel_requests, "ask") as pool:

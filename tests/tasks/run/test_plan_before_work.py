@@ -3,8 +3,11 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from schemas.names import StageName
 from tasks.lake.layout import Lake
+from tasks.run import asking
 from tasks.run.configuration import Configuration
 from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preview import Preview, preview
@@ -28,7 +31,10 @@ def everything(folder: Path) -> dict[str, tuple[int, int]]:
     return {str(p): (p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*")}
 
 
-def test_servers_that_are_asked_say_what_has_changed_and_are_asked_for_no_document(tmp_path: Path) -> None:
+def test_servers_that_are_asked_say_what_has_changed_and_are_asked_for_no_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "_MOST", 3)  # as many as there are pages that can be asked about
     with serving() as site:
         pages = {name: text(number).encode() for number, name in enumerate(("same", "other", "mute", "down"))}
         urls = [
@@ -47,6 +53,7 @@ def test_servers_that_are_asked_say_what_has_changed_and_are_asked_for_no_docume
         assert {path: len(requests) for path, requests in site.requests.items()} == asked
         plan = preview(settings, WHOLE, names=3, ask=True)
         assert plan.documents == {"changed": 1, "unchanged": 1, "to_be_asked": 2}
+        assert all(len(site.requests[f"/{name}.txt"]) > asked[f"/{name}.txt"] for name in ("same", "other", "down"))
         assert plan.names["changed"] == [f"site:{urls[1]}"]
         assert site.requests["/other.txt"][-1]["if-none-match"] == '"other 1"'
         assert len(site.requests["/mute.txt"]) == asked["/mute.txt"]
