@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 REQUIREMENTS := deployments/requirements
+INSTALL := $(BIN)/python -m pip install --quiet --no-deps --no-compile --require-hashes
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Modules are compiled when first imported, once for all processes that follow.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test check lint docs bench-memory bench-overhead bench-tables bench-drift bench-text bench-reingestion bench lock clean
 
@@ -47,23 +50,30 @@ bench-reingestion: $(VENV)/test.done
 
 # Pins what pyproject.toml asks for. Needs `uv`, which is not part of the environment.
 lock:
+	echo pip | uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	    --no-annotate - -o $(REQUIREMENTS)/pip.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	    --no-annotate pyproject.toml -o $(REQUIREMENTS)/core.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	    --no-annotate --extra test -c $(REQUIREMENTS)/core.txt pyproject.toml -o $(REQUIREMENTS)/test.txt
 
-$(VENV)/bin/python:
+# The pip that comes with Python may be years old, and takes three times as long over a list of pins.
+$(VENV)/pip.done: $(REQUIREMENTS)/pip.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "corpusgate needs Python 3.11 or newer; say which with: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -r $(REQUIREMENTS)/pip.txt
+	@touch $@
 
-$(VENV)/core.done: $(REQUIREMENTS)/core.txt pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --require-hashes -r $(REQUIREMENTS)/core.txt
+# The lists are complete, so nothing is left to be resolved; that of the tests holds the other one.
+$(VENV)/core.done: $(REQUIREMENTS)/core.txt pyproject.toml | $(VENV)/pip.done
+	$(INSTALL) -r $(REQUIREMENTS)/core.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
 
-$(VENV)/test.done: $(REQUIREMENTS)/test.txt $(VENV)/core.done
-	$(BIN)/python -m pip install --quiet --require-hashes -r $(REQUIREMENTS)/test.txt
-	@touch $@
+$(VENV)/test.done: $(REQUIREMENTS)/core.txt $(REQUIREMENTS)/test.txt pyproject.toml | $(VENV)/pip.done
+	$(INSTALL) -r $(REQUIREMENTS)/test.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --editable .
+	@touch $(VENV)/core.done $@
 
 clean:
 	rm -rf $(VENV) demo
