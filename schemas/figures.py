@@ -32,6 +32,28 @@ FIGURES = pa.schema(
 A null value over `items` = 0 says that there was nothing to measure; it is neither good nor bad.
 """
 
+SAMPLES = pa.schema(
+    [
+        pa.field("stage", pa.string()),
+        pa.field("metric", pa.string()),
+        pa.field("slice_key", pa.string()),
+        pa.field("slice_value", pa.string()),
+        pa.field("document_id", pa.string()),
+        pa.field("doc_class", pa.string()),
+        pa.field("cohort", pa.string()),
+        pa.field("content_hash", pa.uint64()),
+        pa.field("metric_version", pa.int32()),
+        pa.field("label_hash", pa.uint64()),
+        pa.field("amount", pa.float64()),
+        pa.field("weight", pa.float64()),
+    ]
+)
+"""One row per measure, own slice and document that enters a figure: the document's part in it.
+
+`amount` over `weight` is the document's own figure; sums over sums are the figure of many. `label_hash` and
+`content_hash` are 64 bits of the digest of a document's labels and of its bytes: they are there to be compared.
+"""
+
 SWEEP_FIGURES = pa.schema(
     [
         pa.field("point", pa.int32(), nullable=False),

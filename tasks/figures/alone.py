@@ -26,7 +26,7 @@ def beside_samples(lake: Lake, run_id: str, catalogue: Catalogue) -> Iterator[tu
     """
     if not lake.alone(run_id, "inputs").exists():
         return
-    with connect_run(lake, run_id) as cascade, connect_run(lake, run_id) as alone:
+    with connect_run(lake, run_id, stages=()) as cascade, connect_run(lake, run_id, stages=()) as alone:
         scored = _scored(alone, catalogue)
         if not scored:
             return

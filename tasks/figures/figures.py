@@ -68,15 +68,20 @@ def run_figures(
     counted. Sample figures get a 95 % interval: Wilson where every document is one trial, a bootstrap over documents
     otherwise, a binomial bound where all documents agree; a ratio of the run itself counts its denominator as trials.
     """
+    tables = [stage_figures(connection, catalogue, stage) for stage in details(connection, catalogue, stages)]
+    return pa.concat_tables([FIGURES.empty_table(), *tables])
+
+
+def stage_figures(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, stage: str) -> pa.Table:
+    """`run_figures` of the stage whose rows the table `detail` of the connection holds."""
     rows: list[dict[str, Any]] = []
     intervals = _Intervals()
-    for stage in details(connection, catalogue, stages):
-        sampled = {metric.id for metric in catalogue.of_stage(stage) if metric.basis == "sample"}
-        spreads = dict(_spreads(connection, sampled))
-        for group in connection.sql(_GROUPS).to_arrow_table().to_pylist():
-            metric = catalogue.get(group["stage"], group["metric"])
-            for aggregation in metric.aggregation:
-                rows.append(_figure(group, metric, aggregation, spreads.get(_place(group)), intervals))
+    sampled = {metric.id for metric in catalogue.of_stage(stage) if metric.basis == "sample"}
+    spreads = dict(_spreads(connection, sampled))
+    for group in connection.sql(_GROUPS).to_arrow_table().to_pylist():
+        metric = catalogue.get(group["stage"], group["metric"])
+        for aggregation in metric.aggregation:
+            rows.append(_figure(group, metric, aggregation, spreads.get(_place(group)), intervals))
     return pa.Table.from_pylist(rows, schema=FIGURES)
 
 

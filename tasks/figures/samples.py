@@ -1,18 +1,18 @@
 """Metric rows as the catalogue weighs them: one amount and one weight per document, ready to be summed or resampled."""
 
-from collections import defaultdict
+import hashlib
 from collections.abc import Collection, Iterator, Mapping
 
 import duckdb
 import pyarrow as pa
 
-from schemas.names import StageName
+from schemas.figures import SAMPLES
 from tasks.figures.catalogue import Catalogue
 
 _DETAIL = """
     CREATE OR REPLACE TEMP TABLE detail AS
     SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.metric_version,
-           hash(m.label_digest) AS label_hash, hash(d.content_sha) AS content_hash,
+           md5_number_lower(m.label_digest) AS label_hash, d.content_hash,
            d.doc_class, d.cohort, m.document_id,
            m.slice_key::VARCHAR AS slice_key, m.slice_value::VARCHAR AS slice_value, m.status::VARCHAR AS status,
            m.numerator, m.denominator, c.per, c.ranked,
@@ -23,7 +23,8 @@ _DETAIL = """
              AND CASE WHEN c.micro THEN m.denominator > 0 ELSE score IS NOT NULL END AS counts
     FROM measures m
     JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage IN (m.stage::VARCHAR, 'all')
-    LEFT JOIN documents d ON d.document_id = m.document_id
+    LEFT JOIN (SELECT document_id, doc_class, cohort, md5_number_lower(content_sha) AS content_hash FROM documents) d
+           ON d.document_id = m.document_id
     WHERE CASE c.per WHEN 'document' THEN m.unit_id IS NULL OR m.status::VARCHAR NOT IN ('ok', 'missing')
                      WHEN 'unit' THEN m.unit_id IS NOT NULL OR (m.value IS NULL AND m.denominator IS NULL)
                      ELSE true END
@@ -61,9 +62,7 @@ def details(
     the row enters it at all. `label_hash` and `content_hash` stand for the digest of a document's labels and for its
     bytes: they are there to be compared, and take an eighth of what they stand for.
     """
-    connection.register("catalogue_rows", _catalogue_table(catalogue))
-    connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
-    connection.unregister("catalogue_rows")
+    add_catalogue(connection, catalogue)
     for stage in stages:
         wanted = None if metrics is None else sorted(metrics.get(stage, ()))
         connection.execute(_DETAIL, {"stage": str(stage), "metrics": wanted})
@@ -71,27 +70,36 @@ def details(
     connection.execute("DROP TABLE IF EXISTS detail")
 
 
-def judged_samples(
-    connection: duckdb.DuckDBPyConnection, catalogue: Catalogue, judged: Collection[tuple[str, str]]
-) -> Iterator[tuple[str, str, pa.Table]]:
-    """`document_samples` of these pairs of stage and measure, one pair after the other (stage, measure, samples).
-
-    The order of the pairs is that of the stages, then of the names: the same for every run.
-    """
-    metrics: dict[str, set[str]] = defaultdict(set)
-    for stage, metric in judged:
-        metrics[stage].add(metric)
-    for stage in details(connection, catalogue, [name for name in StageName if name in metrics], metrics):
-        for metric in sorted(metrics[stage]):
-            yield stage, metric, document_samples(connection, [metric])
+def add_catalogue(connection: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
+    """Makes the table `catalogue`: how each measure enters its figures."""
+    connection.register("catalogue_rows", _catalogue_table(catalogue))
+    connection.execute("CREATE OR REPLACE TEMP TABLE catalogue AS SELECT * FROM catalogue_rows")
+    connection.unregister("catalogue_rows")
 
 
 def document_samples(connection: duckdb.DuckDBPyConnection, metrics: Collection[str]) -> pa.Table:
-    """One row per measure (of these), own slice and document that counts, with its summed `amount` and `weight`.
+    """One row (`SAMPLES`) per measure (of these), own slice and document that counts, with its summed `amount` and
+    `weight`.
 
     Needs the table `detail` (`details`); in no stated order.
     """
-    return connection.sql(_SAMPLES, params={"metrics": sorted(metrics)}).to_arrow_table()
+    return connection.sql(_SAMPLES, params={"metrics": sorted(metrics)}).to_arrow_table().cast(SAMPLES)
+
+
+def samples_by_metric(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, pa.Table]]:
+    """`document_samples` of all measures of the table `detail`, measure by measure in the order of their names."""
+    names = [name for (name,) in connection.sql("SELECT DISTINCT metric FROM detail ORDER BY 1").fetchall()]
+    for name in names:
+        yield name, document_samples(connection, [name])
+
+
+def hash_of(digests: pa.ChunkedArray) -> pa.Array:
+    """What `detail` holds of digests: the lower 64 bits of their MD5, as DuckDB's `md5_number_lower` has it."""
+    hashed = (
+        None if digest is None else hashlib.md5(digest.encode(), usedforsecurity=False).digest()
+        for digest in digests.to_pylist()
+    )
+    return pa.array([None if known is None else int.from_bytes(known[8:], "little") for known in hashed], pa.uint64())
 
 
 def _catalogue_table(catalogue: Catalogue) -> pa.Table:

@@ -1,16 +1,22 @@
-"""The figures of a run, made once when a stage is scored and kept in the run's folder."""
+"""The figures of a run and its documents' parts in them, made once when a stage is scored and kept in its folder."""
 
 import hashlib
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 from schemas.figures import FIGURES
 from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue
-from tasks.figures.figures import run_figures
+from tasks.figures.figures import run_figures, stage_figures
+from tasks.figures.samples import details, document_samples
+from tasks.figures.stored_samples import StoredSamples, store_samples
 from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
 from tasks.lake.views import connect_run, connect_stage
 
 _VERSION = 1
@@ -20,16 +26,19 @@ _VERSION = 1
 def make_figures(
     lake: Lake, run_id: str, stage: StageName, locations: pa.Table, plan: pa.Table, catalogue: Catalogue
 ) -> None:
-    """Makes the `FIGURES` rows of one stage from the run's own locations and plan (the run need not be finished).
+    """Makes the `FIGURES` rows of one stage from the run's own locations and plan (the run need not be finished), and
+    keeps each document's part in them.
 
     They replace those made before, under this catalogue or another.
     """
+    path, samples = _path(lake, run_id, stage, catalogue), _samples_path(lake, run_id, stage, catalogue)
+    for new in (path, samples):
+        for old in path.parent.parent.glob(f"*/{new.name}"):
+            old.unlink(missing_ok=True)
     with connect_stage(lake, run_id, stage, locations, plan) as connection:
-        figures = run_figures(connection, catalogue, (stage,))
-    path = _path(lake, run_id, stage, catalogue)
-    for old in path.parent.parent.glob(f"*/{stage}.parquet"):
-        old.unlink(missing_ok=True)
-    write_table(figures, path, FIGURES)
+        for _ in details(connection, catalogue, (stage,)):
+            store_samples(connection, samples, plan)
+            write_table(stage_figures(connection, catalogue, stage), path, FIGURES)
 
 
 def read_figures(lake: Lake, run_id: str, catalogue: Catalogue) -> pa.Table:
@@ -37,7 +46,7 @@ def read_figures(lake: Lake, run_id: str, catalogue: Catalogue) -> pa.Table:
     paths = {stage: _path(lake, run_id, stage, catalogue) for stage in StageName}
     if all(path.exists() for path in paths.values()):
         return pa.concat_tables([read_table(path, FIGURES) for path in paths.values()])
-    with connect_run(lake, run_id) as connection:
+    with connect_run(lake, run_id, stages=()) as connection:
         return run_figures(connection, catalogue)
 
 
@@ -48,8 +57,36 @@ def read_stage_figures(lake: Lake, run_id: str, stage: StageName, catalogue: Cat
         return read_table(path, FIGURES)
     if not (lake.run(run_id) / "locations.parquet").exists():
         return FIGURES.empty_table()
-    with connect_run(lake, run_id) as connection:
+    with connect_run(lake, run_id, stages=()) as connection:
         return run_figures(connection, catalogue, (stage,))
+
+
+def read_samples(
+    lake: Lake, run_id: str, catalogue: Catalogue, judged: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, str, pa.Table]]:
+    """Samples (`SAMPLES`) of these pairs of stage and measure, one pair after the other: stage, measure, samples.
+
+    The order of the pairs is that of the stages, then of the names: the same for every run. What was not kept under
+    this catalogue, or was kept for other documents than the run's plan holds now, is made of the metric rows.
+    """
+    stored = StoredSamples(Runs(lake).plan(run_id))
+    connection: duckdb.DuckDBPyConnection | None = None
+    with ExitStack() as opened:
+        for stage in StageName:
+            metrics = sorted(metric for of_stage, metric in judged if of_stage == stage)
+            path = _samples_path(lake, run_id, stage, catalogue)
+            if not metrics:
+                continue
+            if stored.has(path):
+                yield from ((stage, metric, stored.read(path, metric)) for metric in metrics)
+                continue
+            connection = connection or opened.enter_context(connect_run(lake, run_id, stages=()))
+            for _ in details(connection, catalogue, (stage,), {stage: metrics}):
+                yield from ((stage, metric, document_samples(connection, [metric])) for metric in metrics)
+
+
+def _samples_path(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> Path:
+    return _path(lake, run_id, stage, catalogue).with_name(f"{stage}-samples.parquet")
 
 
 def _path(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> Path:

@@ -17,22 +17,53 @@ RULE = "accounting"
 """Always on: figures over documents that got lost on the way would be figures of something else."""
 
 _QUERY = """
-    WITH expected AS ({expected}), here AS (SELECT document_id, outcome, file FROM {p}locations WHERE stage = '{stage}')
-    SELECT (SELECT count(*) FROM expected),
-           (SELECT count(*) FROM expected ANTI JOIN here USING (document_id)),
-           (SELECT count(*) FROM here ANTI JOIN expected USING (document_id)),
-           (SELECT count(*) - count(DISTINCT document_id) FROM here),
-           (SELECT count(*) FROM here WHERE outcome NOT IN ({outcomes}) OR (outcome = '{ok}' AND file IS NULL))
+    WITH following AS (SELECT unnest($stages) AS stage, unnest($next) AS next),
+    here AS MATERIALIZED (SELECT stage, document_id, outcome, file FROM {p}locations),
+    expected AS MATERIALIZED (
+        SELECT '{first}' AS stage, document_id FROM {p}documents WHERE cohort <> '{deleted}'
+        UNION ALL
+        SELECT following.next, document_id FROM here JOIN following USING (stage) WHERE outcome = '{ok}'
+    ),
+    counted AS (
+        SELECT 'total' AS kind, stage, count(*) AS n FROM expected GROUP BY stage
+        UNION ALL
+        SELECT 'lost', stage, count(*) FROM expected ANTI JOIN here USING (stage, document_id) GROUP BY stage
+        UNION ALL
+        SELECT 'from nowhere', stage, count(*) FROM here ANTI JOIN expected USING (stage, document_id) GROUP BY stage
+        UNION ALL
+        SELECT 'counted twice', stage, count(*) - count(DISTINCT document_id) FROM here GROUP BY stage
+        UNION ALL
+        SELECT 'without a clear outcome', stage, count(*) FROM here
+        WHERE outcome NOT IN ({outcomes}) OR (outcome = '{ok}' AND file IS NULL) GROUP BY stage
+    )
+    SELECT stage, kind, n FROM counted
 """
+
+
+_WRONG = ("lost", "from nowhere", "counted twice", "without a clear outcome")
 
 
 def account(connection: duckdb.DuckDBPyConnection, prefix: str = "") -> list[Finding]:
     """One finding per stage from the views `documents` and `locations`; `value` counts the documents in disorder."""
-    return [_of_stage(connection, stage, previous, prefix) for previous, stage in _steps()]
+    stages = [stage.value for stage in StageName]
+    query = _QUERY.format(
+        p=prefix,
+        first=stages[0],
+        deleted=Cohort.DELETED,
+        ok=Outcome.OK,
+        outcomes=", ".join(f"'{outcome}'" for outcome in Outcome),
+    )
+    counts: dict[str, dict[str, int]] = {}
+    for stage, kind, n in connection.sql(query, params={"stages": stages[:-1], "next": stages[1:]}).fetchall():
+        counts.setdefault(stage, {})[kind] = n
+    return [
+        _of_stage(stage, previous, counts.get(stage, {}))
+        for previous, stage in zip(["the plan", *stages], stages, strict=False)
+    ]
 
 
 def uncatalogued(connection: duckdb.DuckDBPyConnection) -> list[Finding]:
-    """A broken finding for each measure that has no entry in the table `catalogue` (`details`): it would enter
+    """A broken finding for each measure that has no entry in the table `catalogue` (`add_catalogue`): it would enter
     no figure, and nobody would know.
     """
     unknown = connection.sql(
@@ -133,35 +164,19 @@ def contract_breaches(connection: duckdb.DuckDBPyConnection, figures: pa.Table) 
     ]
 
 
-def _steps() -> list[tuple[StageName | None, StageName]]:
-    stages = list(StageName)
-    return list(zip([None, *stages[:-1]], stages, strict=True))
-
-
-def _of_stage(
-    connection: duckdb.DuckDBPyConnection, stage: StageName, previous: StageName | None, prefix: str
-) -> Finding:
-    expected = (
-        f"SELECT document_id FROM {prefix}documents WHERE cohort <> '{Cohort.DELETED}'"  # noqa: S608
-        if previous is None
-        else f"SELECT document_id FROM {prefix}locations WHERE stage = '{previous}' AND outcome = '{Outcome.OK}'"  # noqa: S608
-    )
-    outcomes = ", ".join(f"'{outcome}'" for outcome in Outcome)
-    query = _QUERY.format(expected=expected, p=prefix, stage=stage, outcomes=outcomes, ok=Outcome.OK)
-    total, lost, extra, twice, unclear = connection.sql(query).fetchall()[0]
-    wrong = lost + extra + twice + unclear
-    kinds = {"lost": lost, "from nowhere": extra, "counted twice": twice, "without a clear outcome": unclear}
-    told = ", ".join(f"{count} {name}" for name, count in kinds.items() if count)
-    came_from = "the plan" if previous is None else previous
+def _of_stage(stage: str, came_from: str, counts: Mapping[str, int]) -> Finding:
+    total = counts.get("total", 0)
+    wrong = {kind: counts[kind] for kind in _WRONG if counts.get(kind)}
+    told = ", ".join(f"{n} {kind}" for kind, n in wrong.items())
     return Finding(
         rule=RULE,
-        stage=stage.value,
+        stage=stage,
         metric=RULE,
         aggregation="sum",
         severity="fail",
         outcome=FindingOutcome.BROKEN if wrong else FindingOutcome.OK,
         message=told or f"all {total} documents that came from {came_from} are accounted for",
-        value=float(wrong),
+        value=float(sum(wrong.values())),
         items=total,
         threshold=0.0,
     )

@@ -58,5 +58,8 @@ FEATURES: Mapping[tuple[StageName, str], Feature] = MappingProxyType(
 )
 """Features by the stage that makes them and their name."""
 
+READ = (StageName.PARSE, StageName.NORMALIZE, StageName.LANGUAGE, StageName.CHUNK)
+"""The stages whose rows features are read from."""
+
 MEASURED: frozenset[tuple[StageName, str]] = frozenset({(StageName.EMBED, "drift_classifier_auc")})
 """Drift that a stage measures itself, over samples: its figures are judged, not a value per document."""

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,24 +10,26 @@ from typing import Any
 import duckdb
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from schemas.names import Cohort
 from schemas.verdict import Finding, Verdict
 from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
-from tasks.figures.samples import judged_samples
-from tasks.figures.stored import read_figures
+from tasks.figures.samples import add_catalogue
+from tasks.figures.stored import read_figures, read_samples
 from tasks.gate.accounting import account, changed_outputs, contract_breaches, idle_gold_sets, uncatalogued
 from tasks.gate.blame import NO_LOSSES, blame_documents, document_losses, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
-from tasks.gate.drift import decide_drift, feature_values
-from tasks.gate.features import FEATURES, MEASURED
+from tasks.gate.drift import Values, decide_drift, feature_values
+from tasks.gate.features import FEATURES, MEASURED, READ
 from tasks.gate.rules import rules_in_force
 from tasks.gate.settings import GateSettings, Rule
 from tasks.gate.vector_drift import decide_vector_drift
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import connect_run
+
+_PLACE = ("stage", "metric")
 
 
 def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue) -> Verdict:
@@ -43,22 +44,16 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
     manifest = runs.manifest(run_id)
     baseline: str | None = manifest.get("baseline_run")
     anchor = resolve_anchor(runs, settings.anchor)
-    with ExitStack() as opened:
-        connection = opened.enter_context(connect_run(lake, run_id))
-        measured = _Measures(connection, read_figures(lake, run_id, catalogue))
+    with connect_run(lake, run_id, stages=()) as connection:
+        measured = _Measures(lake, run_id, read_figures(lake, run_id, catalogue))
         names = {"live": baseline} if anchor is None else {"live": baseline, "anchor": anchor}
-        baselines = {name: _baseline(lake, run_id, other, catalogue, opened) for name, other in names.items()}
+        baselines = {name: _baseline(lake, run_id, other, catalogue) for name, other in names.items()}
         decided, losses = _decide(rules, catalogue, measured, baselines)
 
         drift_rules = [rule for rule in rules if rule.kind == "drift" and (rule.stage, rule.metric) in FEATURES]
         vector_rules = [rule for rule in rules if rule.kind == "drift" and (rule.stage, rule.metric) in MEASURED]
-        values = None
-        if baseline is not None:
-            connect_run(lake, baseline, prefix="live_", connection=connection)
-            values = {
-                rule.id: feature_values(connection, FEATURES[rule.stage, rule.metric], "", "live_")
-                for rule in drift_rules
-            }
+        values = None if baseline is None else _features(connection, lake, run_id, baseline, drift_rules)
+        add_catalogue(connection, catalogue)
         found = [
             *account(connection),
             *uncatalogued(connection),
@@ -113,14 +108,18 @@ def resolve_anchor(runs: Runs, name: str | None) -> str | None:
 class _Measures:
     """Where a run's measures are read from, and its figures."""
 
-    connection: duckdb.DuckDBPyConnection
+    lake: Lake
+    run_id: str
     figures: pa.Table
 
     def parts(self, catalogue: Catalogue, judged: Collection[tuple[str, str]]) -> Iterator[tuple[str, str, Measured]]:
         """Stage, measure and what was measured, measure by measure, in an order that is the same for every run."""
-        for stage, metric, samples in judged_samples(self.connection, catalogue, judged):
-            here = (pc.field("stage") == stage) & (pc.field("metric") == metric)
-            yield stage, metric, Measured(self.figures.filter(here), samples)
+        rows: dict[tuple[str, str], list[int]] = {}
+        for i, place in enumerate(zip(*(self.figures.column(name).to_pylist() for name in _PLACE), strict=True)):
+            rows.setdefault(place, []).append(i)
+        for stage, metric, samples in read_samples(self.lake, self.run_id, catalogue, judged):
+            here = pa.array(rows.get((stage, metric), []), pa.int64())
+            yield stage, metric, Measured(self.figures.take(here), samples)
 
 
 def _decide(
@@ -144,9 +143,19 @@ def _decide(
     return [finding for of_rule in findings.values() for finding in of_rule], pl.concat(losses)
 
 
-def _baseline(
-    lake: Lake, run_id: str, baseline: str | None, catalogue: Catalogue, opened: ExitStack
-) -> _Measures | None:
+def _features(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, run_id: str, baseline: str, rules: Sequence[Rule]
+) -> Mapping[str, Values]:
+    """By drift rule, what `feature_values` finds; nothing where no document is new or changed."""
+    fresh = f"SELECT 1 FROM documents WHERE cohort IN ('{Cohort.NEW}', '{Cohort.CHANGED}') LIMIT 1"  # noqa: S608
+    if not connection.sql(fresh).fetchall():
+        return {rule.id: {} for rule in rules}
+    for prefix, read in (("new_", run_id), ("live_", baseline)):
+        connect_run(lake, read, prefix=prefix, connection=connection, stages=READ)
+    return {rule.id: feature_values(connection, FEATURES[rule.stage, rule.metric], "new_", "live_") for rule in rules}
+
+
+def _baseline(lake: Lake, run_id: str, baseline: str | None, catalogue: Catalogue) -> _Measures | None:
     if baseline is None:
         return None
     name = Runs(lake).measured_as(run_id, baseline)
@@ -155,7 +164,7 @@ def _baseline(
             f"the records of run {baseline}, the baseline, are gone from {lake.runs}",
             remedy="restore the folder of that run, or roll back to a generation whose run is kept",
         )
-    return _Measures(opened.enter_context(connect_run(lake, name)), read_figures(lake, name, catalogue))
+    return _Measures(lake, name, read_figures(lake, name, catalogue))
 
 
 def _digest(value: Mapping[str, Any] | list[Any]) -> str:

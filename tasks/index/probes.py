@@ -147,9 +147,12 @@ def _nearest(view: IndexView, probes: np.ndarray[Any, Any], k: int) -> list[tupl
     for table in view.rows(["chunk_id", "vector"]):
         vectors = table.column("vector").combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
         scores = probes @ (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).T
-        ids = np.array(table.column("chunk_id").to_pylist(), dtype=object)
-        best = np.hstack([best, scores])
-        best_ids = np.hstack([best_ids, np.broadcast_to(ids, scores.shape)])
-        order = np.argsort(-best, axis=1, kind="stable")[:, :k]
-        best, best_ids = np.take_along_axis(best, order, 1), np.take_along_axis(best_ids, order, 1)
+        # Most rows are none of the nearest of any probe; of equal ones the first stays.
+        nearer = scores > best[:, -1:]
+        for i in np.flatnonzero(nearer.any(axis=1)):
+            here = np.flatnonzero(nearer[i])
+            found = np.concatenate([best[i], scores[i, here]])
+            names = np.concatenate([best_ids[i], np.array(table.column("chunk_id").take(here).to_pylist(), object)])
+            order = np.argsort(-found, kind="stable")[:k]
+            best[i], best_ids[i] = found[order], names[order]
     return [(list(ids), list(scores)) for ids, scores in zip(best_ids, best.tolist(), strict=True)]

@@ -24,14 +24,20 @@ _PARTS = {
 
 
 def connect_run(
-    lake: Lake, run_id: str, *, prefix: str = "", connection: duckdb.DuckDBPyConnection | None = None
+    lake: Lake,
+    run_id: str,
+    *,
+    prefix: str = "",
+    connection: duckdb.DuckDBPyConnection | None = None,
+    stages: Collection[StageName] = tuple(StageName),
 ) -> duckdb.DuckDBPyConnection:
     """Opens views over the files that a run names; nothing is read until it is asked for.
 
     Views: `documents`, `locations`, `measures` (documents' rows and run facts, joined to this run's locations),
     `alone` and `alone_inputs` (measures of stages scored alone, and what these were made from), `quarantine`, one per
     stage (`fetch` … `index`), and `elements`, `chunks`, `pii_spans`, `embeddings` (one row each). With a `prefix`,
-    names get it, so that two runs lie side by side in one `connection`.
+    names get it, so that two runs lie side by side in one `connection`. Rows of `stages` only: a view costs the opening
+    of every file that it is of.
     """
     connection = connection or open_connection(lake)
     folder = lake.run(run_id)
@@ -47,9 +53,11 @@ def connect_run(
             files.setdefault(stage, set()).add(file)
         if measures_file is not None:
             measures.add(measures_file)
-    for name, schema in STAGE_OUTPUTS.items():
-        _create_stage_view(connection, prefix, name, _rows_of(lake, files.get(name, ())), schema)
+    for name in stages:
+        _create_stage_view(connection, prefix, name, _rows_of(lake, files.get(name, ())), STAGE_OUTPUTS[name])
     for view, (stage, column, item) in _PARTS.items():
+        if stage not in stages:
+            continue
         connection.execute(
             f"CREATE VIEW {prefix}{view} AS SELECT document_id, unnest({item}) FROM "  # noqa: S608
             f'(SELECT document_id, unnest({column}) AS {item} FROM "{prefix}{stage}")'

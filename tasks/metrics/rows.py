@@ -1,6 +1,6 @@
 """Building metric rows: the one place where a figure's value follows from its numerator and denominator."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +39,7 @@ class MetricRows:
         # Columns, not a dict per row: the facts of a run have several rows for each of its documents.
         self._columns: dict[str, list[Any]] = {name: [] for name in _GIVEN}
         self._waiting: list[tuple[Any, ...]] = []
+        self._many: list[pa.Table] = []
 
     def ratio(
         self,
@@ -56,29 +57,27 @@ class MetricRows:
         value = numerator / denominator if denominator else None
         self._add(metric, document_id, value, numerator, denominator, unit_id, slice_of, status, version)
 
-    def ratios(self, metric: str, document_ids: Sequence[str], numerators: Sequence[float]) -> None:
-        """Adds `ratio` with denominator 1 of many documents at once, of version 1."""
-        amounts = [float(numerator) for numerator in numerators]
-        self._add_many(metric, document_ids, amounts, amounts, [1.0] * len(amounts))
+    def ratios(self, metric: str, document_ids: pa.Array | Sequence[str], numerators: Any) -> None:
+        """Adds `ratio` with denominator 1 of many documents at once, of version 1; `numerators` may be an array."""
+        amounts = _array(numerators).cast(pa.float64())
+        self._add_many(metric, document_ids, amounts, amounts, pa.repeat(1.0, len(amounts)))
 
-    def values(self, metric: str, document_ids: Sequence[str], values: Sequence[float | None]) -> None:
-        """Adds `value` of many documents at once, of version 1."""
-        nothing = [None] * len(values)
-        self._add_many(metric, document_ids, values, nothing, nothing)
+    def values(self, metric: str, document_ids: pa.Array | Sequence[str], values: Any) -> None:
+        """Adds `value` of many documents at once, of version 1; `values` may be an array."""
+        nothing = pa.nulls(len(values), pa.float64())
+        self._add_many(metric, document_ids, _array(values).cast(pa.float64()), nothing, nothing)
 
     def _add_many(
         self,
         metric: str,
-        document_ids: Sequence[str],
-        values: Sequence[float | None],
-        numerators: Sequence[float | None],
-        denominators: Sequence[float | None],
+        document_ids: pa.Array | Sequence[str],
+        values: pa.Array,
+        numerators: pa.Array,
+        denominators: pa.Array,
     ) -> None:
         shared = {"metric": metric, "metric_version": 1, "status": MetricStatus.OK.value}
         own = {"document_id": document_ids, "value": values, "numerator": numerators, "denominator": denominators}
-        self._settle()
-        for name, column in self._columns.items():
-            column.extend(own[name] if name in own else [shared.get(name)] * len(document_ids))
+        self._many.append(self._as_table(shared | own, len(values)))
 
     def value(
         self,
@@ -138,16 +137,26 @@ class MetricRows:
     def table(self) -> pa.Table:
         """The rows, sorted, in the `MEASURES` schema."""
         self._settle()
-        count = len(self._columns["metric"])
+        own = self._as_table(self._columns, len(self._columns["metric"]))
+        return sort_rows(pa.concat_tables([own, *self._many]).unify_dictionaries())
+
+    def _as_table(self, given: Mapping[str, Any], count: int) -> pa.Table:
+        """Rows in the `MEASURES` schema: a column of them, or one value that they share."""
         columns = []
         for field in MEASURES:
-            if field.name == "stage":
-                columns.append(pa.repeat(self._stage.value, count).dictionary_encode())
-            elif field.name in self._columns:
-                columns.append(pa.array(self._columns[field.name], field.type))
-            else:
+            value = self._stage.value if field.name == "stage" else given.get(field.name)
+            if value is None:
                 columns.append(pa.nulls(count, field.type))
-        return sort_rows(pa.Table.from_arrays(columns, schema=MEASURES))
+            elif isinstance(value, (str, int)):
+                plain = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+                columns.append(pa.repeat(pa.scalar(value, plain), count).cast(field.type))
+            else:
+                columns.append(_array(value, field.type))
+        return pa.Table.from_arrays(columns, schema=MEASURES)
+
+
+def _array(values: Any, kind: pa.DataType | None = None) -> pa.Array | pa.ChunkedArray:
+    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values, kind)
 
 
 def sort_rows(table: pa.Table) -> pa.Table:

@@ -22,7 +22,7 @@ from tasks.metrics.rows import MetricRows, concat_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.deduplicate import signed_documents
 from tasks.run.registry import STAGES, labels_read
-from tasks.run.scoring import costs, score_nothing, stage_outputs, stamp
+from tasks.run.scoring import costs_of, score_nothing, stage_outputs, stamp
 from tasks.run.survival import survival_facts
 from tasks.stage import CorpusEvidence, IndexView, Reference
 
@@ -139,21 +139,18 @@ def _outcomes(batches: Sequence[BatchRef]) -> pa.Table:
 def _passage(context: RunContext, name: StageName, plan: pa.Table, here: pa.Table) -> pa.Table:
     """Rows in and out, and per document whether it was quarantined or dropped here and what it cost."""
     rows = MetricRows(name)
-    outcomes = here.column("outcome").to_pylist()
-    rows.value("rows_in", None, float(len(outcomes)))
-    rows.value("rows_out", None, float(sum(outcome == Outcome.OK for outcome in outcomes)))
-    ids = ids_of(here)
-    rows.ratios("quarantined", ids, [outcome == Outcome.QUARANTINED for outcome in outcomes])
-    foreseen = _foreseen(context, name, plan, here)
-    unexpected = [
-        outcome == Outcome.QUARANTINED and document_id not in foreseen
-        for document_id, outcome in zip(ids, outcomes, strict=True)
-    ]
-    rows.ratios("unexpected_quarantine", ids, unexpected)
-    rows.ratios("dropped", ids, [outcome == Outcome.DROPPED for outcome in outcomes])
-    spent = costs(context, here)
-    known = [document_id for document_id in ids if document_id in spent]
-    rows.values("seconds", known, [spent[document_id].seconds for document_id in known])
+    ids, outcomes = here.column("document_id"), here.column("outcome")
+    is_out, is_quarantined, is_dropped = (
+        pc.equal(outcomes, outcome.value) for outcome in (Outcome.OK, Outcome.QUARANTINED, Outcome.DROPPED)
+    )
+    rows.value("rows_in", None, float(here.num_rows))
+    rows.value("rows_out", None, float(pc.sum(is_out).as_py() or 0))
+    rows.ratios("quarantined", ids, is_quarantined)
+    foreseen = pc.is_in(ids, pa.array(sorted(_foreseen(context, name, plan, here)), pa.string()))
+    rows.ratios("unexpected_quarantine", ids, pc.and_not(is_quarantined, foreseen))
+    rows.ratios("dropped", ids, is_dropped)
+    spent = costs_of(context, here)
+    rows.values("seconds", spent.column("document_id"), pc.fill_null(spent.column("seconds"), 0.0))
     return rows.table()
 
 

@@ -73,30 +73,27 @@ def _parts(keys: Mapping[str, str], size: int) -> Iterator[dict[str, str]]:
         yield some
 
 
-def costs(context: RunContext, locations: pa.Table) -> dict[str, Cost]:
-    """What the making of these rows (`LOCATIONS` of one stage) cost, by document id.
+def costs_of(context: RunContext, locations: pa.Table) -> pa.Table:
+    """What the making of these rows (`LOCATIONS` of one stage) cost: `document_id`, `seconds`, `peak_rss_bytes`.
 
     The same bytes may have been fetched in several runs under one key: each run has the cost of its own file. Where
     there is none, since the stage failed, it is that of the last try up to this run.
     """
-    if not locations.num_rows:
-        return {}
-    (stage,) = pc.unique(locations.column("stage")).to_pylist()
-    rows = context.ledger.costs(
-        stage, locations.select(["document_id", "stage_key", "file"]), up_to=context.run_id
-    ).to_pydict()
-    return {document_id: Cost(seconds or 0.0, peak) for document_id, seconds, peak in zip(*rows.values(), strict=True)}
+    stages = pc.unique(locations.column("stage")).to_pylist()
+    wanted = locations.select(["document_id", "stage_key", "file"])
+    return context.ledger.costs(stages[0] if stages else "", wanted, up_to=context.run_id)
 
 
 class _Spent(Mapping[str, Cost]):
-    """`costs`, looked up where an evaluator asks: few do."""
+    """`costs_of` by document id, looked up where an evaluator asks: few do."""
 
     def __init__(self, context: RunContext, locations: pa.Table) -> None:
-        self._look_up = partial(costs, context, locations)
+        self._look_up = partial(costs_of, context, locations)
 
     @cached_property
     def _known(self) -> dict[str, Cost]:
-        return self._look_up()
+        rows = self._look_up().to_pydict()
+        return {i: Cost(seconds or 0.0, peak) for i, seconds, peak in zip(*rows.values(), strict=True)}
 
     def __getitem__(self, document_id: str) -> Cost:
         return self._known[document_id]

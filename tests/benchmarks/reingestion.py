@@ -1,11 +1,11 @@
-"""What a re-run costs: of small documents, of which nothing or one in a hundred has changed, against the full run.
+"""What a re-run costs: of documents of which nothing or one in a hundred has changed, against the full run; and whether
+a hundred unreadable scans among them are noticed.
 
     python -m tests.benchmarks.reingestion [DOCUMENTS]      (make bench-reingestion; 10,000 documents)
 
+`--sections` makes the documents longer: 3 are 1 to 2 KB, 10 about 5 KB, as much as the main text of a web page.
 The lake of a full run can be kept and used again: `--folder FOLDER`. A run of a single document gives what does not
-grow with the corpus: starting Python, the models and the server, and sub-flows. With `--days N` as many small runs
-follow, of a smaller corpus, each after an edit, an addition or a deletion: the lake's files and the times of its runs
-must be bounded.
+grow with the corpus: starting Python, the models and the server, and sub-flows.
 """
 
 import argparse
@@ -16,8 +16,10 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.processes import Measured, measure
+from tests.scans import unreadable_scan
 
-_PARTS = ("stages", "measures", "ledger", "quarantine", "raw", "runs", "gold", "index")
+_SCANS = 100
+
 _SYLLABLES = ("ba", "den", "dor", "fel", "gan", "hol", "kar", "lim", "mer", "nov", "ost", "pel", "quin", "ras", "yar")
 _THINGS = ("pump", "valve", "harbour", "ledger", "bridge", "motor", "crane", "seal", "filter", "gauge", "depot", "lamp")
 _VERBS = ("checks", "replaces", "carries", "measures", "covers", "follows", "opens", "repairs", "records", "supplies")
@@ -28,57 +30,54 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", type=int, nargs="?", default=10_000)
     parser.add_argument("--folder", type=Path, help="keep corpus and lake here, and use those that are there")
-    parser.add_argument("--days", type=int, default=0, help="small daily runs of a corpus of 200 documents (0)")
+    parser.add_argument("--sections", type=int, default=10, help="sections of a document, give or take one (10)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)
-        if arguments.days:
-            _days(folder / "days", arguments.days)
-            return
         fixed = _fixed(folder / "one")
         configuration = folder / "corpusgate.yaml"
-        full = None if configuration.exists() else _run(build_texts(folder, arguments.documents), "full run")
+        full = (
+            None
+            if configuration.exists()
+            else _run(build_texts(folder, arguments.documents, arguments.sections), "full run")
+        )
         unchanged = _run(configuration, "nothing changed")
         change(folder, max(1, arguments.documents // 100), seed=time.time_ns())
         changed = _run(configuration, "1 % changed")
+        for number in range(_SCANS):
+            path = folder / "texts" / "scans" / f"{number}.pdf"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(unreadable_scan(number))
+        _run(configuration, "unreadable scans")
+        named = _named(folder / "lake")
     print(
         f"unchanged: {unchanged.wall_seconds - fixed.wall_seconds:.1f} s beyond a run of one document (goal: under 10)"
     )
+    print(f"unreadable scans: {named} of {_SCANS} are named by a rule that blocks")
     if full is not None:
         for name in ("wall_seconds", "cpu_seconds"):
             ratio = float(getattr(full, name)) / float(getattr(changed, name))
             print(f"1 % changed, {name.replace('_', ' ')}: {ratio:.1f} times as fast as the full run (goal: 30)")
 
 
-def _days(folder: Path, days: int) -> None:
-    """Prints the number of files and the time of the first, and of the last ten of as many daily runs."""
-    configuration = build_texts(folder, 200)
-    _run(configuration, "day 0")
-    for day in range(1, days + 1):
-        change(folder, 2, seed=day)
-        (folder / "texts" / "000" / f"note-{day:05d}.md").unlink(missing_ok=True)
-        measured = measure(["-m", "flows", "run", str(configuration)], folder / "run.log")
-        if day in (1, 2) or day % 10 == 0:
-            lake = folder / "lake"
-            files = {part: sum(path.is_file() for path in (lake / part).rglob("*")) for part in _PARTS}
-            said = "  ".join(f"{part} {count}" for part, count in files.items())
-            print(f"day {day:4}  {measured.wall_seconds:5.1f} s  {measured.cpu_seconds:5.1f} CPU s  {said}", flush=True)
-
-
-def build_texts(folder: Path, documents: int) -> Path:
-    """Writes as many small text documents (1 to 2 KB each, no two alike) and a configuration; returns its path."""
-    chance = random.Random(documents)
+def build_texts(folder: Path, documents: int, sections: int = 3) -> Path:
+    """Writes as many text documents (no two alike) and a configuration; returns its path."""
     for number in range(documents):
-        path = folder / "texts" / f"{number // 500:03d}" / f"note-{number:05d}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_text(chance, number), encoding="utf-8")
+        write_note(folder, number, sections)
     configuration = folder / "corpusgate.yaml"
     source = {"name": "notes", "type": "files", "root": "./texts"}
     classes = [
         {"class": name, "path": f"**/note-*{digits}.md"} for name, digits in (("odd", "[13579]"), ("even", "[02468]"))
-    ]
+    ] + [{"class": "scan", "path": "scans/**"}]
     configuration.write_text(json.dumps({"lake": "./lake", "sources": [source], "classes": classes}), encoding="utf-8")
     return configuration
+
+
+def write_note(folder: Path, number: int, sections: int = 3) -> None:
+    """Writes one of the documents; the same number gives the same text."""
+    path = folder / "texts" / f"{number // 500:03d}" / f"note-{number:05d}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_text(random.Random(number), number, sections), encoding="utf-8")
 
 
 def change(folder: Path, documents: int, seed: int) -> None:
@@ -88,9 +87,9 @@ def change(folder: Path, documents: int, seed: int) -> None:
         path.write_text(path.read_text(encoding="utf-8") + "\n" + _paragraph(chance) + "\n", encoding="utf-8")
 
 
-def _text(chance: random.Random, number: int) -> str:
+def _text(chance: random.Random, number: int, sections: int) -> str:
     parts = [f"# Note {number} on the {chance.choice(_THINGS)} of {_name(chance)}"]
-    for _ in range(chance.randint(2, 4)):
+    for _ in range(chance.randint(sections - 1, sections + 1)):
         parts += [f"## {_name(chance)} and the {chance.choice(_THINGS)}", _paragraph(chance)]
     return "\n\n".join(parts) + "\n"
 
@@ -105,6 +104,18 @@ def _paragraph(chance: random.Random) -> str:
 
 def _name(chance: random.Random) -> str:
     return "".join(chance.choices(_SYLLABLES, k=3)).capitalize()
+
+
+def _named(lake: Path) -> int:
+    """How many documents the newest run's blocking findings on documents that failed in class `scan` are about."""
+    newest = max((lake / "runs").iterdir(), key=lambda path: path.name)
+    verdict = json.loads((newest / "verdict.json").read_text(encoding="utf-8"))
+    return sum(
+        reason["items"]
+        for reason in verdict["reasons"]
+        if (reason["metric"], reason["slice_value"]) == ("unexpected_quarantine", "scan")
+        and (reason["severity"], reason["outcome"]) == ("fail", "broken")
+    )
 
 
 def _fixed(folder: Path) -> Measured:

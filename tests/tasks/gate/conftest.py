@@ -12,7 +12,7 @@ from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.figures.figures import run_figures
-from tasks.figures.samples import judged_samples
+from tasks.figures.samples import details, document_samples
 from tasks.gate.decide import Measured
 from tasks.metrics.rows import MetricRows
 
@@ -99,8 +99,8 @@ def measured(catalogue: Catalogue) -> Callable[..., Measured]:
         with duckdb.connect(":memory:") as connection:
             connection.register("documents", _documents(classes, shas or {}))
             connection.register("measures", measures)
-            judged = [(metric.stage, metric.id) for metric in catalogue.metrics]
-            samples = [part for _, _, part in judged_samples(connection, catalogue, judged)]
+            names = [metric.id for metric in catalogue.metrics]
+            samples = [document_samples(connection, names) for _ in details(connection, catalogue, tuple(StageName))]
             return Measured(run_figures(connection, catalogue), pa.concat_tables(samples))
 
     return make

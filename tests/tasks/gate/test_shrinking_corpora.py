@@ -10,7 +10,7 @@ from tasks.fetch.evaluator import facts
 from tasks.fetch.settings import FetchSettings
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.figures import run_figures
-from tasks.figures.samples import judged_samples
+from tasks.figures.samples import details, document_samples
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.rules import default_rules
 from tasks.gold.labels import NO_LABELS
@@ -43,7 +43,9 @@ def status(**documents: list[str]) -> VerdictStatus:
     with duckdb.connect(":memory:") as connection:
         connection.register("documents", plan)
         connection.register("measures", facts(evidence, FetchSettings()))
-        ((_, _, samples),) = judged_samples(connection, load_catalogue(), [("fetch", "live_kept")])
+        (samples,) = [
+            document_samples(connection, ["live_kept"]) for _ in details(connection, load_catalogue(), ["fetch"])
+        ]
         run = Measured(run_figures(connection, load_catalogue()), samples)
     return status_of(decide(RULES, load_catalogue(), run, {"live": None}))
 
