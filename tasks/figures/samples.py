@@ -41,6 +41,7 @@ _SAMPLES = """
            any_value(content_hash), min(metric_version), min(label_hash), sum(amount), sum(weight)
     FROM detail WHERE counts AND document_id IS NOT NULL AND per = 'unit' AND list_contains($metrics, metric)
     GROUP BY stage, metric, slice_key, slice_value, document_id
+    ORDER BY stage, metric, slice_key NULLS FIRST, slice_value NULLS FIRST, document_id
 """
 
 
@@ -81,7 +82,8 @@ def document_samples(connection: duckdb.DuckDBPyConnection, metrics: Collection[
     """One row (`SAMPLES`) per measure (of these), own slice and document that counts, with its summed `amount` and
     `weight`.
 
-    Needs the table `detail` (`details`); in no stated order.
+    Needs the table `detail` (`details`). Sorted by measure, slice and document: what is drawn by chance from them is
+    the same whenever they are.
     """
     return connection.sql(_SAMPLES, params={"metrics": sorted(metrics)}).to_arrow_table().cast(SAMPLES)
 

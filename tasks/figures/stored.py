@@ -31,14 +31,20 @@ def make_figures(
 
     They replace those made before, under this catalogue or another.
     """
+    drop_figures(lake, run_id, stage)
     path, samples = _path(lake, run_id, stage, catalogue), _samples_path(lake, run_id, stage, catalogue)
-    for new in (path, samples):
-        for old in path.parent.parent.glob(f"*/{new.name}"):
-            old.unlink(missing_ok=True)
     with connect_stage(lake, run_id, stage, locations, plan) as connection:
         for _ in details(connection, catalogue, (stage,)):
             store_samples(connection, samples, plan)
             write_table(stage_figures(connection, catalogue, stage), path, FIGURES)
+
+
+def drop_figures(lake: Lake, run_id: str, stage: StageName) -> None:
+    """Forgets what `make_figures` kept of a stage: to be called before the rows change that it was made of, so that a
+    run that ends in between has no figures of what is no more. They are then made of the rows where they are read."""
+    for name in (f"{stage}.parquet", f"{stage}-samples.parquet"):
+        for old in (lake.run(run_id) / "figures").glob(f"*/{name}"):
+            old.unlink(missing_ok=True)
 
 
 def read_figures(lake: Lake, run_id: str, catalogue: Catalogue) -> pa.Table:

@@ -14,9 +14,10 @@ from schemas.figures import SAMPLES
 from tasks.figures.samples import hash_of, samples_by_metric
 from tasks.lake.files import replace_file, unreadable
 
-_OF_DOCUMENT = ("document_id", "doc_class", "cohort", "content_hash")
-"""What the plan tells of a document: stored samples name its row there instead."""
-_STORED = pa.schema([pa.field("row", pa.int32()), *(field for field in SAMPLES if field.name not in _OF_DOCUMENT)])
+_OF_PLAN = ("doc_class", "cohort", "content_hash")
+"""What the plan tells of a document: stored samples name its row there instead. One that the plan does not have, such
+as a leftover in the index, is named by its id."""
+_STORED = pa.schema([pa.field("row", pa.int32()), *(field for field in SAMPLES if field.name not in _OF_PLAN)])
 _METRICS, _PLAN = b"corpusgate.metrics", b"corpusgate.plan"
 _ROWS_IN_GROUP = 1 << 20
 
@@ -29,13 +30,22 @@ def store_samples(connection: duckdb.DuckDBPyConnection, path: Path, plan: pa.Ta
         of_groups: list[str] = []
         with pq.ParquetWriter(temporary, _STORED, compression="zstd", compression_level=1) as writer:
             for metric, samples in samples_by_metric(connection):
-                rows = pc.index_in(samples.column("document_id"), value_set=ids)
-                stored = samples.append_column("row", rows).select(_STORED.names).cast(_STORED).sort_by("row")
-                writer.write_table(stored, row_group_size=_ROWS_IN_GROUP)
-                of_groups += [metric] * -(-stored.num_rows // _ROWS_IN_GROUP)
+                if samples.num_rows:  # of a table without rows a group is written too
+                    writer.write_table(_by_row(samples, ids), row_group_size=_ROWS_IN_GROUP)
+                of_groups += [metric] * -(-samples.num_rows // _ROWS_IN_GROUP)
             writer.add_key_value_metadata({_METRICS: json.dumps(of_groups), _PLAN: _digest(plan)})
 
     replace_file(path, write)
+
+
+def _by_row(samples: pa.Table, ids: pa.Array) -> pa.Table:
+    rows = pc.index_in(samples.column("document_id"), value_set=ids)
+    nothing = pa.nulls(samples.num_rows, pa.string())
+    unknown = pc.if_else(rows.is_valid(), nothing, samples.column("document_id"))
+    place = samples.schema.get_field_index("document_id")
+    return (
+        samples.set_column(place, "document_id", unknown).append_column("row", rows).select(_STORED.names).cast(_STORED)
+    )
 
 
 class StoredSamples:
@@ -48,13 +58,15 @@ class StoredSamples:
     def has(self, path: Path) -> bool:
         """Whether the file is there, and was kept for these documents."""
         try:
-            told = pq.read_metadata(path).metadata or {}
+            footer = pq.read_metadata(path)
         except (OSError, pa.ArrowInvalid):
             return False
-        if told.get(_PLAN, b"").decode() != self._digest:
+        told = footer.metadata or {}
+        names = json.loads(told.get(_METRICS, b"[]"))
+        if told.get(_PLAN, b"").decode() != self._digest or len(names) != footer.num_row_groups:
             return False
         groups = self._groups[path] = {}
-        for i, metric in enumerate(json.loads(told[_METRICS])):
+        for i, metric in enumerate(names):
             groups.setdefault(metric, []).append(i)
         return True
 
@@ -62,7 +74,7 @@ class StoredSamples:
         """The samples (`SAMPLES`) of one measure from a file that is there.
 
         Raises:
-            RunError: the file is torn.
+            RunError: the file is torn, or not what its footer says.
         """
         groups = self._groups[path].get(metric)
         if groups is None:
@@ -72,8 +84,12 @@ class StoredSamples:
                 stored = file.read_row_groups(groups, use_threads=False)
         except (OSError, pa.ArrowInvalid) as error:
             raise unreadable(path, error) from error
+        if pc.unique(stored.column("metric")).to_pylist() != [metric]:
+            raise unreadable(path, ValueError(f"{metric} is not where it should be"))
         named = self._documents.take(stored.column("row"))
-        for field in _OF_DOCUMENT:
+        known = pc.coalesce(stored.column("document_id"), named.column("document_id"))
+        stored = stored.set_column(stored.schema.get_field_index("document_id"), "document_id", known)
+        for field in _OF_PLAN:
             stored = stored.append_column(field, named.column(field))
         return stored.select(SAMPLES.names).cast(SAMPLES)
 

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -112,7 +113,7 @@ class _Measures:
     run_id: str
     figures: pa.Table
 
-    def parts(self, catalogue: Catalogue, judged: Collection[tuple[str, str]]) -> Iterator[tuple[str, str, Measured]]:
+    def parts(self, catalogue: Catalogue, judged: Collection[tuple[str, str]]) -> Generator[tuple[str, str, Measured]]:
         """Stage, measure and what was measured, measure by measure, in an order that is the same for every run."""
         rows: dict[tuple[str, str], list[int]] = {}
         for i, place in enumerate(zip(*(self.figures.column(name).to_pylist() for name in _PLACE), strict=True)):
@@ -130,16 +131,20 @@ def _decide(
     One measure at a time, so that memory holds the documents' part in one and never in all that are judged.
     """
     judged = {(rule.stage.value, rule.metric) for rule in rules if rule.kind != "drift"}
-    parts = {name: base.parts(catalogue, judged) if base else None for name, base in baselines.items()}
     findings: dict[str, list[Finding]] = {rule.id: [] for rule in rules}
     losses = [NO_LOSSES]
-    for stage, metric, here in run.parts(catalogue, judged):
-        watching = [rule for rule in rules if (rule.stage, rule.metric) == (stage, metric)]
-        bases = {name: next(part)[2] if part else None for name, part in parts.items()}
-        for finding in decide(watching, catalogue, here, bases):
-            findings[finding.rule].append(finding)
-        if bases["live"] is not None:
-            losses.append(document_losses(watching, catalogue, here, bases["live"]))
+    with ExitStack() as opened:
+        parts = {
+            name: opened.enter_context(closing(base.parts(catalogue, judged))) if base else None
+            for name, base in baselines.items()
+        }
+        for stage, metric, here in opened.enter_context(closing(run.parts(catalogue, judged))):
+            watching = [rule for rule in rules if (rule.stage, rule.metric) == (stage, metric)]
+            bases = {name: next(part)[2] if part else None for name, part in parts.items()}
+            for finding in decide(watching, catalogue, here, bases):
+                findings[finding.rule].append(finding)
+            if bases["live"] is not None:
+                losses.append(document_losses(watching, catalogue, here, bases["live"]))
     return [finding for of_rule in findings.values() for finding in of_rule], pl.concat(losses)
 
 

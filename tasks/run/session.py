@@ -15,7 +15,7 @@ from tasks.fetch.listed import Skips
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.measures import stage_measures, table_digest
 from tasks.figures.stage_table import stage_table
-from tasks.figures.stored import make_figures
+from tasks.figures.stored import drop_figures, make_figures
 from tasks.gate.judge import judge, resolve_anchor
 from tasks.gold.labels import Labels
 from tasks.index.generations import Candidate, Generation
@@ -138,6 +138,7 @@ class Session:
 
     def score(self, stage: StageName, batches: Sequence[BatchRef], *, anew: bool = False) -> None:
         """Scores what a stage made and is not scored yet (`anew`: all of it), makes its facts and its figures."""
+        drop_figures(self.context.lake, self.context.run_id, stage)
         score_documents(self.context, stage, batches, self.labels, anew=anew)
         plan = self.runs.plan(self.context.run_id)
         manifest = self.runs.manifest(self.context.run_id)
@@ -215,6 +216,7 @@ class Session:
         live = index.flip(candidate.generation, expected=candidate.baseline, verdict_digest=verdict.digest)
         self.runs.update(self.context.run_id, promoted_at=live.flipped_at.isoformat())
         here, plan = stage_locations(self.batches(), StageName.INDEX), self.runs.plan(self.context.run_id)
+        drop_figures(self.context.lake, self.context.run_id, StageName.INDEX)
         self._add_actual_lags(here, plan, index.open_live(), live.flipped_at)
         make_figures(self.context.lake, self.context.run_id, StageName.INDEX, here, plan, self.catalogue)
         index.collect(self.context.configuration.run.keep_generations)

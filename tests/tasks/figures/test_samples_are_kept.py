@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from schemas.figures import SAMPLES
@@ -13,10 +14,12 @@ from schemas.names import StageName
 from tasks.figures import stored
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.samples import details, document_samples, hash_of
-from tasks.figures.stored import make_figures, read_samples
+from tasks.figures.stored import drop_figures, make_figures, read_samples
+from tasks.figures.stored_samples import StoredSamples, store_samples
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import connect_run
+from tasks.metrics.rows import MetricRows
 from tests.tasks.report.lake_by_hand import NEW, lake_by_hand
 
 CATALOGUE = load_catalogue()
@@ -34,9 +37,9 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
-def kept(lake: Lake) -> list[dict[str, object]]:
+def kept(lake: Lake, run_id: str = NEW) -> list[dict[str, object]]:
     """All samples as they are read back, in an order of their own."""
-    return rows(part for _, _, part in read_samples(lake, NEW, CATALOGUE, JUDGED))
+    return rows(part for _, _, part in read_samples(lake, run_id, CATALOGUE, JUDGED))
 
 
 def rows(parts: Iterator[pa.Table]) -> list[dict[str, object]]:
@@ -45,9 +48,9 @@ def rows(parts: Iterator[pa.Table]) -> list[dict[str, object]]:
     return sorted(found, key=lambda row: [str(value) for value in row.values()])
 
 
-def made(lake: Lake) -> list[dict[str, object]]:
+def made(lake: Lake, run_id: str = NEW) -> list[dict[str, object]]:
     """All samples out of the metric rows."""
-    with connect_run(lake, NEW) as connection:
+    with connect_run(lake, run_id) as connection:
         parts = [
             document_samples(connection, [name for stage, name in JUDGED if stage == of_stage])
             for of_stage in details(connection, CATALOGUE, tuple(StageName))
@@ -61,6 +64,16 @@ def test_what_is_kept_is_what_the_metric_rows_give(lake: Lake, monkeypatch: pyte
     # Nothing is made of metric rows: all comes from what is kept.
     monkeypatch.setattr(stored, "connect_run", None)
     assert kept(lake) == expected
+
+
+@pytest.mark.xdist_group("demo")
+def test_of_the_demo_too_with_all_its_measures(healthy_demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Lake(healthy_demo / "lake")
+    run_id = Runs(lake).resolve("last")
+    expected = made(lake, run_id)
+    assert len({(row["stage"], row["metric"]) for row in expected}) > 60
+    monkeypatch.setattr(stored, "connect_run", None)
+    assert kept(lake, run_id) == expected
 
 
 def test_pairs_come_in_the_order_of_stages_and_names(lake: Lake) -> None:
@@ -104,3 +117,48 @@ def test_a_measure_without_samples_is_empty(lake: Lake) -> None:
     ((_, _, samples),) = read_samples(lake, NEW, CATALOGUE, [("embed", "domain_ndcg")])
     assert samples.schema == SAMPLES
     assert samples.num_rows == 0
+
+
+def test_what_has_no_samples_or_is_no_document_of_the_plan_displaces_nothing(tmp_path: Path) -> None:
+    # `rows_in` is of no document and stands between two measures that are; the plan has no `ghost`.
+    rows = MetricRows(StageName.PARSE)
+    rows.value("rows_in", None, 2.0)
+    rows.ratio("cer", "a", 1.0, 10.0)
+    rows.values("seconds", ["a", "ghost", "b"], [1.0, 3.0, 2.0])
+    plan = pa.table({name: ["a", "b"] for name in ("document_id", "doc_class", "cohort", "content_sha")})
+    path = tmp_path / "parse-samples.parquet"
+    with duckdb.connect(":memory:") as connection:
+        connection.register("documents", plan)
+        connection.register("measures", rows.table())
+        for _ in details(connection, CATALOGUE, ["parse"]):
+            store_samples(connection, path, plan)
+    kept = StoredSamples(plan)
+    assert kept.has(path)
+    found = {name: kept.read(path, name).to_pylist() for name in ("cer", "rows_in", "seconds", "teds")}
+    assert [(row["document_id"], row["amount"], row["weight"]) for row in found["cer"]] == [("a", 1.0, 10.0)]
+    assert found["rows_in"] == found["teds"] == []
+    assert [(row["document_id"], row["doc_class"], row["amount"]) for row in found["seconds"]] == [
+        ("a", "a", 1.0),
+        ("b", "b", 2.0),
+        ("ghost", None, 3.0),
+    ]
+
+
+def test_a_footer_that_names_other_groups_is_not_believed(lake: Lake) -> None:
+    plan = Runs(lake).plan(NEW)
+    (path,) = lake.run(NEW).glob("figures/*/parse-samples.parquet")
+    with pq.ParquetFile(path) as file:
+        groups = [file.read_row_group(i) for i in range(file.num_row_groups)]
+        told = file.schema_arrow.metadata
+    assert StoredSamples(plan).has(path)
+    with pq.ParquetWriter(path, groups[0].schema) as writer:
+        for group in [groups[0].slice(0, 0), *groups]:
+            writer.write_table(group)
+        writer.add_key_value_metadata(told)
+    assert not StoredSamples(plan).has(path)
+
+
+def test_a_run_that_ends_between_its_rows_and_its_figures_has_none_of_what_is_no_more(lake: Lake) -> None:
+    drop_figures(lake, NEW, StageName.PARSE)
+    assert {path.stem for path in lake.run(NEW).glob("figures/*/parse*")} == set()
+    assert kept(lake) == made(lake)
