@@ -21,7 +21,7 @@ check: lint test
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 # Writes the parts of README.md and docs/ that follow from the code.
