@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
-from schemas.names import Outcome, StageName
+from schemas.names import MetricStatus, Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
 from tasks.dedup.compared import Compared
 from tasks.dedup.settings import DedupSettings, Keeper
@@ -57,8 +57,8 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
         left = without(some, [failure.document_id for failure in lost])
         output = run_guarded(STAGES[StageName.DEDUP], Batch(left, tables), context, SIGNATURE)
         output = replace(output, failures=(*output.failures, *lost))
-        reworked(context, SIGNATURES, found, output, SIGNATURE)
-        rows.append(store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE))
+        marks = reworked(context, SIGNATURES, found, output, SIGNATURE)
+        rows.append(store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE, marks))
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
 
@@ -72,16 +72,21 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     taken_over = None if before is None else _decisions_of(context, before)
     if taken_over is not None and not _covers(taken_over, context, batches):
         before, taken_over = None, None
-    decisions, whole = _decide(context, signed) if taken_over is None else (taken_over, True)
+    decisions, lost = _decide(context, signed) if taken_over is None else (taken_over, set[str]())
     # What was decided without a text that could not be had serves this run: the next one decides anew.
-    Runs(context.lake).update(context.run_id, decided_from=decided_from if whole else None, decided_as=before)
+    Runs(context.lake).update(
+        context.run_id,
+        decided_from=None if lost else decided_from,
+        decided_as=before,
+        decided_without=sorted(lost),
+    )
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
 
 
-def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, bool]:
-    """`DEDUP` rows, and whether every text that was asked for could be had."""
+def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, set[str]]:
+    """`DEDUP` rows, and the documents whose text was asked for and could not be had."""
     settings, compared = dedup_settings(context), Compared(signed.compared)
     signatures = (part() for part in signed.signatures)
     lost = set[str]()
@@ -93,7 +98,7 @@ def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, bool]:
 
     decisions = decide(signatures, text_of, settings, signed.precedence, compared)
     keep_pairs(context.lake, settings.shingle_size, compared)
-    return decisions, not lost
+    return decisions, lost
 
 
 def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:
@@ -156,20 +161,25 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
         known_pairs(context.lake, dedup_settings(context).shingle_size),
+        frozenset(context.runs.manifest(context.run_id).get("decided_without") or ()),
     )
 
 
 def _stood_before(context: RunContext) -> Mapping[str, bool] | None:
+    """What the run found out whose decisions this one has: if it has found out all of it, from the same and alike."""
     runs, name = Runs(context.lake), StageName.DEDUP
     manifest = runs.manifest(context.run_id)
     before: str | None = manifest.get("decided_as")
     if before is None or not (context.lake.run(before) / "facts" / f"{name}.parquet").exists():
         return None
-    scorer = [(runs.manifest(run_id).get("scorers") or {}).get(name.value) for run_id in (before, context.run_id)]
-    if scorer[0] is None or scorer[0] != scorer[1]:
+    former = runs.manifest(before)
+    basis = [(told.get("decided_from"), (told.get("scorers") or {}).get(name.value)) for told in (former, manifest)]
+    if None in basis[0] or basis[0] != basis[1]:
         return None
     facts = read_table(context.lake.run(before) / "facts" / f"{name}.parquet", MEASURES)
     facts = facts.filter(pc.field("metric") == "keeper_stability")
+    if not pc.all(pc.equal(facts.column("status").cast(pa.string()), MetricStatus.OK.value)).as_py():
+        return None
     return dict(zip(ids_of(facts), (value == 1 for value in facts.column("value").to_pylist()), strict=True))
 
 

@@ -85,6 +85,30 @@ def test_an_output_that_changed_without_its_version_is_told_and_followed(
     assert len(live_names(again)) == 5
 
 
+def test_other_signatures_under_the_same_key_are_decided_on_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_notes(tmp_path / "notes", 5)
+    settings = configuration(tmp_path)
+    run_engine(settings, measured=False)
+    stage = registry.STAGES[StageName.DEDUP]
+
+    def alike(batch: Batch, *rest: Any) -> StageOutput:
+        """The stage after somebody has changed what two texts are held by: all are copies of each other."""
+        output = stage.run(batch, *rest)
+        rows = [row | {"text_sha": "0" * 64} for row in output.table.to_pylist()]
+        return replace(output, table=pa.Table.from_pylist(rows, schema=output.table.schema))
+
+    with monkeypatch.context() as patch:
+        changed = dict(registry.STAGES) | {StageName.DEDUP: replace(stage, run=alike)}
+        patch.setattr("tasks.run.deduplicate.STAGES", changed)
+        part = run_engine(settings, replace(force("dedup"), limit=2), measured=False)
+    # The last whole scan decided from other signatures.
+    whole = run_engine(settings, measured=False)
+    assert forced(part)["signature"]["changed"] > 0
+    assert whole.session.runs.manifest(whole.session.context.run_id)["decided_as"] is None
+
+
 def test_numbers_may_differ_by_the_order_of_their_addition_and_answers_of_servers_at_all() -> None:
     before = [{"document_id": "d", "vector": [0.25, 0.5], "text": "a"}]
     assert changed_outputs("embed", before, [{"document_id": "d", "vector": [0.25, 0.5000001], "text": "a"}]) == {}

@@ -1,5 +1,6 @@
 """With `run.redact_only`, a text that cannot be had for a while costs no document its place, nor makes a wrong text."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,17 +10,20 @@ import pyarrow as pa
 import pytest
 
 import tasks.fetch.stage as fetch_stage
+from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.document_rows import ids_of
 from tasks.errors import DocumentError
+from tasks.lake.files import read_table
 from tasks.run import brought_back, execute
 from tasks.run.configuration import Configuration
 from tasks.run.guarded import run_guarded
 from tasks.run.options import RunOptions
 from tasks.run.registry import STAGES
 from tasks.run.session import Session
+from tasks.run.withholding import withhold
 from tasks.stage import Batch, Stage, StageOutput
-from tests.engine import run_engine
+from tests.engine import run_engine, run_stages
 from tests.tasks.dedup.test_containment import prose
 from tests.tasks.run.notes import configuration, live_names, note, write_notes
 
@@ -81,6 +85,36 @@ def test_what_was_decided_without_a_text_is_decided_anew(tmp_path: Path, monkeyp
     assert again.session.runs.manifest(again.session.context.run_id)["decided_as"] is None
     third = run_engine(settings, measured=False)
     assert third.session.runs.manifest(third.session.context.run_id)["decided_as"] == again.session.context.run_id
+
+
+def test_a_text_lost_between_deciding_and_measuring_is_no_instability_in_this_run_or_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = tmp_path / "notes"
+    write_notes(notes, 2)
+    (notes / "a.md").write_text(LEASE + " So it was agreed, and everybody went home.", encoding="utf-8")
+    (notes / "b.md").write_text(LEASE + " So it was agreed.", encoding="utf-8")
+    settings = redacting(tmp_path)
+    session, batches = run_stages(settings)
+    assert session.context.runs.manifest(session.context.run_id)["decided_without"] == []
+    withhold(settings, session.context.lake)
+    with monkeypatch.context() as patch:
+        patch.setattr(fetch_stage, "read_file", unreadable(fetch_stage.read_file, "a.md"))
+        session.evaluate(StageName.DEDUP, batches)
+    first = stability(session)
+    assert first == Counter({("ok", 1.0): 3, ("invalid", None): 1})
+    session.judge(batches)
+
+    again, batches = run_stages(settings)
+    context = again.context
+    assert context.runs.manifest(context.run_id)["decided_as"] == session.context.run_id
+    again.evaluate(StageName.DEDUP, batches)
+    assert stability(again) == Counter({("ok", 1.0): 4})
+
+
+def stability(session: Session) -> Counter[tuple[str, float | None]]:
+    facts = read_table(session.context.folder / "facts" / "dedup.parquet", MEASURES).to_pylist()
+    return Counter((row["status"], row["value"]) for row in facts if row["metric"] == "keeper_stability")
 
 
 @pytest.mark.parametrize(
