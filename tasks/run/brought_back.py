@@ -22,9 +22,9 @@ from tasks.lake.raw import RawStore
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.forced import chained_keys
 from tasks.run.guarded import failure_of, run_guarded
-from tasks.run.keys import digest
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.run.stage_keys import stage_keys
+from tasks.run.stored import stored_keys
 from tasks.stage import Batch, Failure, Resources, StageOutput
 from tasks.withhold.texts import BROUGHT_BACK, WITHHELD
 
@@ -175,8 +175,7 @@ def _others(
 
     One of the two was cut short, or each elsewhere; or the lost one stands from a run with other settings.
     """
-    keys = stage_keys(context, name, documents, batch.keys_after(PREVIOUS[name]))
-    keys |= {document_id: digest([keys[document_id], lacks]) for document_id, lacks in output.partial.items()}
+    keys = stored_keys(stage_keys(context, name, documents, batch.keys_after(PREVIOUS[name])), output)
     # What a forced stage made otherwise is followed up under a key of its own.
     done = context.ledger.find_rows("output", name, list(keys), list(keys.values()))
     keys |= zip(ids_of(done), chained_keys(done).to_pylist(), strict=True)

@@ -57,7 +57,7 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
         left = without(some, [failure.document_id for failure in lost])
         output = run_guarded(STAGES[StageName.DEDUP], Batch(left, tables), context, SIGNATURE)
         output = replace(output, failures=(*output.failures, *lost))
-        marks = reworked(context, SIGNATURES, found, output, SIGNATURE)
+        marks = reworked(context, SIGNATURES, keys, output, SIGNATURE)
         rows.append(store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE, marks))
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
