@@ -18,7 +18,7 @@ from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
 from tasks.document_rows import ids_of, without
 from tasks.lake.files import read_table
-from tasks.lake.layout import SIGNATURES
+from tasks.lake.layout import SIGNATURES, is_point_of_sweep
 from tasks.lake.packed import read_places
 from tasks.lake.runs import Runs
 from tasks.run.brought_back import load_or_lose, texts_of
@@ -97,7 +97,7 @@ def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, set[str]]:
         return texts
 
     decisions = decide(signatures, text_of, settings, signed.precedence, compared)
-    keep_pairs(context.lake, settings.shingle_size, compared)
+    keep_pairs(context.lake, settings.shingle_size, compared, forgets=not is_point_of_sweep(context.run_id))
     return decisions, lost
 
 
