@@ -26,11 +26,11 @@ from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts, part_name
 from tasks.run.guarded import run_guarded
-from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
 from tasks.run.recent_texts import RecentTexts
 from tasks.run.registry import STAGES
 from tasks.run.stage_keys import stage_keys
+from tasks.run.standing_decisions import Decision, standing_decisions, that_stand
 from tasks.run.stored import (
     done_locations,
     location,
@@ -73,6 +73,11 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     if taken_over is not None and not _covers(taken_over, context, batches):
         before, taken_over = None, None
     decisions, lost = _decide(context, signed) if taken_over is None else (taken_over, set[str]())
+    by_id = {row["document_id"]: row for row in decisions.to_pylist()}
+    former = _former_decisions(context, batches)
+    stand = that_stand(former, by_id, signed.text_of)
+    by_id |= {i: former[i] for i in stand}
+    lost |= stand
     # What was decided without a text that could not be had serves this run: the next one decides anew.
     Runs(context.lake).update(
         context.run_id,
@@ -81,8 +86,15 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
         decided_without=sorted(lost),
     )
     share = (time.perf_counter() - started) / max(1, decisions.num_rows)
-    by_id = {row["document_id"]: row for row in decisions.to_pylist()}
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
+
+
+def _former_decisions(context: RunContext, batches: Sequence[BatchRef]) -> dict[str, Decision]:
+    found: dict[str, Decision] = {}
+    for batch in batches:
+        standing = standing_decisions(context, batch, batch.keys_after(StageName.LANGUAGE))
+        found |= {i: decision for i, (_, decision) in standing.items()}
+    return found
 
 
 def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, set[str]]:
@@ -240,7 +252,8 @@ def _store_decisions(
     """Writes what is new. A document's cost is its signature's and an equal share of the decision's."""
     name = StageName.DEDUP
     documents, previous = _arrived(context, batch)
-    standing = _standing(context, batch, previous, decisions)
+    former = standing_decisions(context, batch, previous)
+    standing = {i: row for i, (row, decision) in former.items() if decision == decisions.get(i)}
     documents = without(documents, standing)
     stage_key = stage_keys(context, name, documents, previous)
     keys = {i: digest([stage_key[i], decisions.get(i)]) for i in ids_of(documents)}
@@ -269,16 +282,6 @@ def _store_decisions(
         rows.append(store(context, name, part_name(batch, 0), pending, keys, output))
     context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
-
-
-def _standing(
-    context: RunContext, batch: BatchRef, previous: Mapping[str, str], decisions: Mapping[str, dict[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    """Held documents of whom the same was decided as when live was made."""
-    rows = standing_rows(context, StageName.DEDUP, batch, previous)
-    places = {i: row["file"] for i, row in rows.items() if row["file"] is not None}
-    decided = {row["document_id"]: row for row in read_places(context.lake, places, DEDUP).to_pylist()}
-    return {i: row for i, row in rows.items() if i in decided and decided[i] == decisions.get(i)}
 
 
 def _arrived(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:

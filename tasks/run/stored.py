@@ -41,7 +41,7 @@ def store(
     stage = STAGES[StageName(name)] if name in STAGES else STAGES[StageName.DEDUP]
     shape = schema if schema is not None else stage.writes
     _account_for(name, documents, output)
-    keys = stored_keys(keys, output)
+    keys = stored_keys(keys, output.partial)
     path = context.lake.stage(name) / f"{context.run_id}-{part}.parquet"
     if output.table.num_rows:
         write_table(output.table.sort_by("document_id"), path, shape)
@@ -108,7 +108,7 @@ def reworked(
     made = set(ids_of(output.table)) if forced else set(ids_of(output.table)) & output.partial.keys()
     if not made:
         return {}
-    under = stored_keys(keys, output)
+    under = stored_keys(keys, output.partial)
     rows = context.ledger.find_rows("output", str(name), ids := sorted(made), [under[i] for i in ids]).to_pylist()
     rows = [row for row in rows if row["file"] is not None]
     places = {row["document_id"]: row["file"] for row in rows}
@@ -123,9 +123,10 @@ def reworked(
     return marks | changed | changed_outputs(name, lost, now)
 
 
-def stored_keys(keys: Mapping[str, str], output: StageOutput) -> dict[str, str]:
-    """The keys under which what a stage made is stored: of what was cut short, one that says what it lacks."""
-    return {**keys, **{i: digest([keys[i], lacks]) for i, lacks in output.partial.items()}}
+def stored_keys(keys: Mapping[str, str], partial: Mapping[str, str]) -> dict[str, str]:
+    """The keys under which what a stage made is stored: of what was cut short (`StageOutput.partial`), one that says
+    what it lacks."""
+    return {**keys, **{i: digest([keys[i], lacks]) for i, lacks in partial.items()}}
 
 
 def write_locations(context: RunContext, name: StageName | str, number: int, parts: Iterable[pa.Table]) -> Path:
