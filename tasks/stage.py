@@ -217,7 +217,8 @@ class Signed:
 
     `stood` says by document whether its keeper was the same when the decisions were made again, where an earlier run
     with the very same signatures has found out; null where it is still to be found out. `compared` is what is known of
-    pairs of texts (`tasks.dedup.compared.COMPARED`).
+    pairs of texts (`tasks.dedup.compared.COMPARED`). `lost` are documents whose text could not be had when the
+    decisions were made.
     """
 
     signatures: Sequence[Callable[[], pa.Table]]
@@ -225,6 +226,7 @@ class Signed:
     precedence: Mapping[str, int]
     stood: Mapping[str, bool] | None = None
     compared: pa.Table | None = None
+    lost: frozenset[str] = frozenset()
 
 
 def _nothing_stored(file: str, schema: pa.Schema, document_ids: Sequence[str]) -> pa.Table:

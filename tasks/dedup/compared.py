@@ -79,11 +79,12 @@ class Compared:
         """Whether a pair came that was not known."""
         return bool(self._rows or self._parts)
 
-    def table(self) -> pa.Table:
-        """The pairs that the decision asked for, sorted."""
+    def table(self, *, with_unasked: bool = False) -> pa.Table:
+        """The pairs that the decision asked for, sorted; `with_unasked`: and those that were known besides."""
         self._parts = [pa.concat_tables([*self._parts, self._taken()])]
         # A pair may come up twice: as near duplicates, and as one inside the other.
-        distinct = pa.concat_tables([self.asked, *self._parts]).group_by(COMPARED.names).aggregate([])
+        known = self.known if with_unasked else self.asked
+        distinct = pa.concat_tables([known, *self._parts]).group_by(COMPARED.names).aggregate([])
         return distinct.sort_by([("a", "ascending"), ("b", "ascending")]).cast(COMPARED)
 
     def _taken(self) -> pa.Table:

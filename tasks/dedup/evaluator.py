@@ -1,6 +1,6 @@
 """What the dedup stage is measured by. Every figure needs the whole run, so all are run facts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,23 +200,56 @@ def _components(documents: Iterable[str], same: Iterable[tuple[str, str]]) -> di
 def _stability(rows: MetricRows, signed: Signed, decisions: dict[str, dict[str, Any]], settings: DedupSettings) -> None:
     """Decides again from the stored signatures, in reverse order, and compares the kept documents.
 
-    Where that was done before, with the same signatures, what was found then is told again.
+    Where that was done before, with the same signatures, what was found then is told again. Where a text could be had
+    at one time only, what the two decisions differ in for want of it says nothing of the order: it has no value.
     """
     from tasks.dedup.decisions import decide
 
     if signed.stood is not None and signed.stood.keys() == decisions.keys():
         rows.ratios("keeper_stability", list(signed.stood), list(signed.stood.values()))
         return
+    lost = set(signed.lost)
+
+    def text_of(document_ids: Sequence[str]) -> Mapping[str, str]:
+        texts = signed.text_of(document_ids)
+        lost.update(set(document_ids) - texts.keys())
+        return texts
+
     again = decide(
         (_reversed(part()) for part in reversed(signed.signatures)),
-        signed.text_of,
+        text_of,
         settings,
         signed.precedence,
         Compared(signed.compared),
     )
-    kept = dict(zip(again.column("document_id").to_pylist(), again.column("cluster_id").to_pylist(), strict=True))
+    second = {row["document_id"]: row for row in again.to_pylist()}
+    for_want_of_text = _reached_from(lost, decisions, second) if lost else set[str]()
     for document_id, row in decisions.items():
-        rows.ratio("keeper_stability", document_id, kept.get(document_id) == row["cluster_id"], 1)
+        stands = document_id in second and second[document_id]["cluster_id"] == row["cluster_id"]
+        if stands or document_id not in for_want_of_text:
+            rows.ratio("keeper_stability", document_id, stands, 1)
+        else:
+            rows.without_value("keeper_stability", document_id, MetricStatus.INVALID)
+
+
+def _reached_from(
+    lost: Set[str], first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]]
+) -> set[str]:
+    """Documents whose decision the loss of these texts may have changed, by two sets of decisions.
+
+    Another keeper is chosen only where the one before it, or the one after it, was changed: so every difference that
+    a loss makes is joined to the lost document by the documents that either decision put together.
+    """
+    joined = [
+        (document_id, row[column])
+        for rows in (first, second)
+        for document_id, row in rows.items()
+        for column in ("cluster_id", "contained_in")
+        if row[column] is not None
+    ]
+    roots = _components({document_id for two in joined for document_id in two}, joined)
+    reached = {roots[document_id] for document_id in lost if document_id in roots}
+    return {document_id for document_id, root in roots.items() if root in reached}
 
 
 def _reversed(table: pa.Table) -> pa.Table:

@@ -22,6 +22,11 @@ TORN = "torn"
 """The folder of torn files that a repair has set aside."""
 
 
+def is_point_of_sweep(run_id: str) -> bool:
+    """Whether an id is that of a point of a sweep, and of no run."""
+    return run_id.startswith(SWEEP)
+
+
 @dataclass(frozen=True, slots=True)
 class Lake:
     """The folders of a lake."""
@@ -128,7 +133,7 @@ class Lake:
 
     def run(self, run_id: str) -> Path:
         """The folder of a run; that of a point of a sweep lies in the sweep's, so that nobody takes it for a run."""
-        if run_id.startswith(SWEEP):
+        if is_point_of_sweep(run_id):
             sweep, _, point = run_id.partition(".")
             return self.sweep(sweep) / "points" / point
         return self.runs / run_id

@@ -13,9 +13,11 @@ from schemas.names import Cohort
 from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import Catalogue
 from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
 from tasks.report.details import MOST_ROWS, add_details, read_details
 from tasks.report.queries import connect, run_query
 from tasks.report.values import plain_text, shown_value
+from tasks.withhold.texts import WITHHELD
 
 MOST_CHUNKS = 30
 
@@ -69,7 +71,7 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue, *, word
         return Trace(
             run_id,
             document,
-            tuple(_stages(connection, parameters)),
+            tuple(_stages(connection, parameters, withheld="redacted_at" in Runs(lake).manifest(run_id))),
             tuple(run_query(connection, "chunks_of_document", parameters).to_pylist()),
             next(iter(kept.to_pylist()), None),
             details,
@@ -77,8 +79,12 @@ def read_trace(lake: Lake, run_id: str, name: str, catalogue: Catalogue, *, word
         )
 
 
-def _stages(connection: duckdb.DuckDBPyConnection, parameters: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """The stages in order; `alone` are a stage's figures on gold inputs, `not_alone` says why it has none."""
+def _stages(
+    connection: duckdb.DuckDBPyConnection, parameters: dict[str, str], *, withheld: bool
+) -> Iterator[dict[str, Any]]:
+    """The stages in order; `alone` are a stage's figures on gold inputs, `not_alone` says why it has none; `not_kept`
+    why the lake has no row of the document where the stage made one (`withheld`: it keeps no text from before pii).
+    """
     alone: dict[str, dict[str, float]] = {}
     reasons: dict[str, str] = {}
     for row in run_query(connection, "alone", parameters).to_pylist():
@@ -87,7 +93,12 @@ def _stages(connection: duckdb.DuckDBPyConnection, parameters: dict[str, str]) -
         elif row["reason"] is not None:
             reasons[row["stage"]] = row["reason"]
     for stage in run_query(connection, "one_document", parameters).to_pylist(maps_as_pydicts="strict"):
-        yield stage | {"alone": alone.get(stage["stage"], {}), "not_alone": reasons.get(stage["stage"])}
+        not_kept = None
+        if stage["in_lake"] is False:
+            by_the_mode = withheld and stage["stage"] in WITHHELD
+            not_kept = "not kept (redact-only)" if by_the_mode else "not in the lake any more"
+        more = {"alone": alone.get(stage["stage"], {}), "not_alone": reasons.get(stage["stage"]), "not_kept": not_kept}
+        yield stage | more
 
 
 def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
@@ -166,7 +177,9 @@ def _headline(stage: dict[str, Any]) -> str:
         parts.append("computed" if stage["computed"] else "kept from an earlier run")
         if stage["seconds"] is not None:
             parts.append(shown_value(stage["seconds"], "seconds"))
-    if stage["parts"] is not None:
+    if stage["not_kept"]:
+        parts.append(f"{_PARTS.get(stage['stage'], 'rows')} {stage['not_kept']}")
+    elif stage["parts"] is not None:
         parts.append(f"{stage['parts']} {_PARTS[stage['stage']]}")
     if stage["reason"] and outcome != "ok":
         parts.append(f"reason: {plain_text(stage['reason'])}")
@@ -193,7 +206,7 @@ def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalog
         lines.append(f"alone, on gold inputs: {said}")
     elif stage["not_alone"]:
         lines.append(f"not scored alone: {stage['not_alone']}")
-    if stage["file"]:
+    if stage["file"] and not stage["not_kept"]:
         lines.append(f"rows in {stage['file']}")
     return lines
 

@@ -1,20 +1,17 @@
 """Baselines measured as the run is: where labels or scorers have changed since, by the labels and scorers of now."""
 
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from schemas.documents import LOCATIONS
 from schemas.names import StageName
-from tasks.errors import ConfigurationError, CorpusgateError, RunError
+from tasks.errors import CorpusgateError, RunError
 from tasks.gate.judge import resolve_anchor
 from tasks.lake.files import write_table
 from tasks.run.configuration import StagesSettings
 from tasks.run.facts import all_locations
+from tasks.run.former_settings import settings_of
 from tasks.run.labels import bind_labels, stored_labels
 from tasks.run.registry import STAGES, scorers
 from tasks.run.session import Session
@@ -45,7 +42,7 @@ def measure_baselines(session: Session) -> list[str]:
             continue
         name = f"{context.run_id}/{baseline}"
         try:
-            _score_again(session, baseline, name, _settings(before))
+            _score_again(session, baseline, name, settings_of(before))
         except CorpusgateError as error:
             left[baseline] = str(error)
             shutil.rmtree(context.lake.run(name), ignore_errors=True)
@@ -57,13 +54,6 @@ def measure_baselines(session: Session) -> list[str]:
     return [f"{changed} {name} was measured again by those of now" for name in measured_as] + [
         f"{changed} {name} could not be measured again ({why})" for name, why in left.items()
     ]
-
-
-def _settings(manifest: Mapping[str, Any]) -> StagesSettings:
-    try:
-        return StagesSettings.model_validate(manifest["stage_settings"])
-    except (KeyError, ValidationError) as error:
-        raise ConfigurationError("its settings are not known to this version", remedy="roll on: run again") from error
 
 
 def _score_again(session: Session, baseline: str, name: str, stages: StagesSettings) -> None:

@@ -6,7 +6,7 @@ document, not the run.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,10 +21,11 @@ from tasks.lake.files import read_table, write_table
 from tasks.lake.raw import RawStore
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.forced import chained_keys
+from tasks.run.former_settings import former_contexts
 from tasks.run.guarded import failure_of, run_guarded
-from tasks.run.keys import digest
 from tasks.run.registry import PREVIOUS, STAGES
 from tasks.run.stage_keys import stage_keys
+from tasks.run.stored import stored_keys
 from tasks.stage import Batch, Failure, Resources, StageOutput
 from tasks.withhold.texts import BROUGHT_BACK, WITHHELD
 
@@ -151,8 +152,31 @@ def _file(folder: Path, document_id: str) -> Path:
 
 def _make_again(context: RunContext, name: StageName, batch: BatchRef, document_ids: Sequence[str]) -> list[Failure]:
     """Makes a stage's rows of documents again, a file each; returns those of which it could not."""
-    if not document_ids:
-        return []
+    lost = []
+    for maker, ids in _makers(context, name, batch, document_ids):
+        lost += _make_under(maker, name, batch, ids)
+    return [replace(failure, transient=True) for failure in lost]
+
+
+def _makers(
+    context: RunContext, name: StageName, batch: BatchRef, document_ids: Sequence[str]
+) -> list[tuple[RunContext, list[str]]]:
+    """Under whose settings the rows of these documents were made: of those that a partial run does not take in, by
+    their keys; where no key tells, they are taken to be those of the run that made live."""
+    held = batch.read_held()
+    standing = set() if held is None else set(ids_of(held)).intersection(document_ids)
+    makers = [(context, [i for i in document_ids if i not in standing])]
+    former = list(former_contexts(context)) if standing else []
+    lost, left = _keys_of(name, batch), [i for i in document_ids if i in standing]
+    for maker in (context, *former):
+        keys = _keys_under(maker, name, batch, select(batch.read_documents(), left), {})
+        makers.append((maker, [i for i in left if keys[i] == lost[i]]))
+        left = [i for i in left if keys[i] != lost[i]]
+    makers.append((former[0] if former else context, left))
+    return [(maker, ids) for maker, ids in makers if ids]
+
+
+def _make_under(context: RunContext, name: StageName, batch: BatchRef, document_ids: Sequence[str]) -> list[Failure]:
     stage = STAGES[name]
     tables, lost = load_or_lose(context, stage.reads, batch, document_ids)
     gone = {failure.document_id for failure in lost}
@@ -165,7 +189,7 @@ def _make_again(context: RunContext, name: StageName, batch: BatchRef, document_
                 row = output.table.slice(number, 1)
                 write_table(row, _file(context.folder / BROUGHT_BACK / name, document_id), stage.writes, durable=False)
         lost += [*output.failures, *others.values()]
-    return [replace(failure, transient=True) for failure in lost]
+    return lost
 
 
 def _others(
@@ -175,18 +199,28 @@ def _others(
 
     One of the two was cut short, or each elsewhere; or the lost one stands from a run with other settings.
     """
-    keys = stage_keys(context, name, documents, batch.keys_after(PREVIOUS[name]))
-    keys |= {document_id: digest([keys[document_id], lacks]) for document_id, lacks in output.partial.items()}
-    # What a forced stage made otherwise is followed up under a key of its own.
-    done = context.ledger.find_rows("output", name, list(keys), list(keys.values()))
-    keys |= zip(ids_of(done), chained_keys(done).to_pylist(), strict=True)
-    there = batch.read_locations(name)
-    lost = dict(zip(ids_of(there), there.column("stage_key").to_pylist(), strict=True))
+    keys, lost = _keys_under(context, name, batch, documents, output.partial), _keys_of(name, batch)
     return {
         document_id: _another(document_id, output.partial.get(document_id))
         for document_id in ids_of(output.table)
         if keys[document_id] != lost[document_id]
     }
+
+
+def _keys_under(
+    context: RunContext, name: StageName, batch: BatchRef, documents: pa.Table, partial: Mapping[str, str]
+) -> dict[str, str]:
+    """The keys by which the chain goes on from rows of these documents, made by this context."""
+    keys = stored_keys(stage_keys(context, name, documents, batch.keys_after(PREVIOUS[name])), partial)
+    # What a forced stage made otherwise is followed up under a key of its own.
+    done = context.ledger.find_rows("output", name, list(keys), list(keys.values()))
+    return keys | dict(zip(ids_of(done), chained_keys(done).to_pylist(), strict=True))
+
+
+def _keys_of(name: StageName, batch: BatchRef) -> dict[str, str]:
+    """The keys by which the chain has gone on from the rows that a batch has, or has lost."""
+    there = batch.read_locations(name)
+    return dict(zip(ids_of(there), there.column("stage_key").to_pylist(), strict=True))
 
 
 def _another(document_id: str, lacks: str | None) -> Failure:

@@ -23,15 +23,16 @@ def known_pairs(lake: Lake, shingle_size: int) -> pa.Table:
         return COMPARED.empty_table()
 
 
-def keep_pairs(lake: Lake, shingle_size: int, compared: Compared) -> None:
+def keep_pairs(lake: Lake, shingle_size: int, compared: Compared, *, forgets: bool = True) -> None:
     """Keeps the pairs that a decision asked for, where there are new ones among them; all others are forgotten.
 
-    So are those of other lengths of shingle and other versions of the stage.
+    So are those of other lengths of shingle and other versions of the stage. A decision on trial, that of a point of a
+    sweep, `forgets` none: the next run asks for what it asked for before.
     """
     kept = _path(lake, shingle_size)
     if compared.is_grown:
-        write_table(compared.table(), kept, COMPARED, durable=False)
-    for path in kept.parent.glob("*.parquet"):
+        write_table(compared.table(with_unasked=not forgets), kept, COMPARED, durable=False)
+    for path in kept.parent.glob("*.parquet") if forgets else ():
         if path != kept:
             path.unlink(missing_ok=True)
 

@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from schemas.documents import LOCATIONS
 from schemas.measures import MEASURES
-from schemas.names import Outcome, StageName
+from schemas.names import MetricStatus, Outcome, StageName
 from schemas.stages import DEDUP, SIGNATURE
 from tasks.dedup.compared import Compared
 from tasks.dedup.settings import DedupSettings, Keeper
 from tasks.dedup.stage import decide
 from tasks.document_rows import ids_of, without
 from tasks.lake.files import read_table
-from tasks.lake.layout import SIGNATURES
+from tasks.lake.layout import SIGNATURES, is_point_of_sweep
 from tasks.lake.packed import read_places
 from tasks.lake.runs import Runs
 from tasks.run.brought_back import load_or_lose, texts_of
@@ -26,11 +26,11 @@ from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts, part_name
 from tasks.run.guarded import run_guarded
-from tasks.run.held import standing_rows
 from tasks.run.keys import DocumentKeys, digest
 from tasks.run.recent_texts import RecentTexts
 from tasks.run.registry import STAGES
 from tasks.run.stage_keys import stage_keys
+from tasks.run.standing_decisions import Decision, standing_decisions, that_stand
 from tasks.run.stored import (
     done_locations,
     location,
@@ -57,8 +57,8 @@ def sign_batch(context: RunContext, batch: BatchRef) -> BatchRef:
         left = without(some, [failure.document_id for failure in lost])
         output = run_guarded(STAGES[StageName.DEDUP], Batch(left, tables), context, SIGNATURE)
         output = replace(output, failures=(*output.failures, *lost))
-        reworked(context, SIGNATURES, found, output, SIGNATURE)
-        rows.append(store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE))
+        marks = reworked(context, SIGNATURES, keys, output, SIGNATURE)
+        rows.append(store(context, SIGNATURES, part_name(batch, part), some, keys, output, SIGNATURE, marks))
     write_locations(context, SIGNATURES, batch.number, rows)
     return batch
 
@@ -72,16 +72,33 @@ def decide_corpus(context: RunContext, batches: Sequence[BatchRef]) -> list[Batc
     taken_over = None if before is None else _decisions_of(context, before)
     if taken_over is not None and not _covers(taken_over, context, batches):
         before, taken_over = None, None
-    decisions, whole = _decide(context, signed) if taken_over is None else (taken_over, True)
-    # What was decided without a text that could not be had serves this run: the next one decides anew.
-    Runs(context.lake).update(context.run_id, decided_from=decided_from if whole else None, decided_as=before)
-    share = (time.perf_counter() - started) / max(1, decisions.num_rows)
+    decisions, lost = _decide(context, signed) if taken_over is None else (taken_over, set[str]())
     by_id = {row["document_id"]: row for row in decisions.to_pylist()}
+    former = _former_decisions(context, batches)
+    stand = that_stand(former, by_id, signed.text_of)
+    by_id |= {i: former[i] for i in stand}
+    lost |= stand
+    # What was decided without a text that could not be had serves this run: the next one decides anew.
+    Runs(context.lake).update(
+        context.run_id,
+        decided_from=None if lost else decided_from,
+        decided_as=before,
+        decided_without=sorted(lost),
+    )
+    share = (time.perf_counter() - started) / max(1, decisions.num_rows)
     return [_store_decisions(context, batch, _signed(context, batch), by_id, share) for batch in batches]
 
 
-def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, bool]:
-    """`DEDUP` rows, and whether every text that was asked for could be had."""
+def _former_decisions(context: RunContext, batches: Sequence[BatchRef]) -> dict[str, Decision]:
+    found: dict[str, Decision] = {}
+    for batch in batches:
+        standing = standing_decisions(context, batch, batch.keys_after(StageName.LANGUAGE))
+        found |= {i: decision for i, (_, decision) in standing.items()}
+    return found
+
+
+def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, set[str]]:
+    """`DEDUP` rows, and the documents whose text was asked for and could not be had."""
     settings, compared = dedup_settings(context), Compared(signed.compared)
     signatures = (part() for part in signed.signatures)
     lost = set[str]()
@@ -92,8 +109,8 @@ def _decide(context: RunContext, signed: Signed) -> tuple[pa.Table, bool]:
         return texts
 
     decisions = decide(signatures, text_of, settings, signed.precedence, compared)
-    keep_pairs(context.lake, settings.shingle_size, compared)
-    return decisions, not lost
+    keep_pairs(context.lake, settings.shingle_size, compared, forgets=not is_point_of_sweep(context.run_id))
+    return decisions, lost
 
 
 def _decided_from(context: RunContext, batches: Sequence[BatchRef], precedence: Mapping[str, int]) -> str:
@@ -156,20 +173,25 @@ def signed_documents(context: RunContext, batches: Sequence[BatchRef], *, anew: 
         precedence(context, batches, dedup_settings(context).keeper),
         None if anew else _stood_before(context),
         known_pairs(context.lake, dedup_settings(context).shingle_size),
+        frozenset(context.runs.manifest(context.run_id).get("decided_without") or ()),
     )
 
 
 def _stood_before(context: RunContext) -> Mapping[str, bool] | None:
+    """What the run found out whose decisions this one has: if it has found out all of it, from the same and alike."""
     runs, name = Runs(context.lake), StageName.DEDUP
     manifest = runs.manifest(context.run_id)
     before: str | None = manifest.get("decided_as")
     if before is None or not (context.lake.run(before) / "facts" / f"{name}.parquet").exists():
         return None
-    scorer = [(runs.manifest(run_id).get("scorers") or {}).get(name.value) for run_id in (before, context.run_id)]
-    if scorer[0] is None or scorer[0] != scorer[1]:
+    former = runs.manifest(before)
+    basis = [(told.get("decided_from"), (told.get("scorers") or {}).get(name.value)) for told in (former, manifest)]
+    if None in basis[0] or basis[0] != basis[1]:
         return None
     facts = read_table(context.lake.run(before) / "facts" / f"{name}.parquet", MEASURES)
     facts = facts.filter(pc.field("metric") == "keeper_stability")
+    if not pc.all(pc.equal(facts.column("status").cast(pa.string()), MetricStatus.OK.value)).as_py():
+        return None
     return dict(zip(ids_of(facts), (value == 1 for value in facts.column("value").to_pylist()), strict=True))
 
 
@@ -230,7 +252,8 @@ def _store_decisions(
     """Writes what is new. A document's cost is its signature's and an equal share of the decision's."""
     name = StageName.DEDUP
     documents, previous = _arrived(context, batch)
-    standing = _standing(context, batch, previous, decisions)
+    former = standing_decisions(context, batch, previous)
+    standing = {i: row for i, (row, decision) in former.items() if decision == decisions.get(i)}
     documents = without(documents, standing)
     stage_key = stage_keys(context, name, documents, previous)
     keys = {i: digest([stage_key[i], decisions.get(i)]) for i in ids_of(documents)}
@@ -259,16 +282,6 @@ def _store_decisions(
         rows.append(store(context, name, part_name(batch, 0), pending, keys, output))
     context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))
-
-
-def _standing(
-    context: RunContext, batch: BatchRef, previous: Mapping[str, str], decisions: Mapping[str, dict[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    """Held documents of whom the same was decided as when live was made."""
-    rows = standing_rows(context, StageName.DEDUP, batch, previous)
-    places = {i: row["file"] for i, row in rows.items() if row["file"] is not None}
-    decided = {row["document_id"]: row for row in read_places(context.lake, places, DEDUP).to_pylist()}
-    return {i: row for i, row in rows.items() if i in decided and decided[i] == decisions.get(i)}
 
 
 def _arrived(context: RunContext, batch: BatchRef) -> tuple[pa.Table, dict[str, str]]:

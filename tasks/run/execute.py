@@ -31,7 +31,7 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
         left = without(some, [failure.document_id for failure in lost])
         output = run_guarded(STAGES[name], Batch(left, tables), context, lend=lent)
         output = replace(output, failures=(*output.failures, *lost))
-        marks = reworked(context, name, found, output, STAGES[name].writes)
+        marks = reworked(context, name, keys, output, STAGES[name].writes)
         rows.append(store(context, name, part_name(batch, part), some, keys, output, marks=marks))
     context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     return batch.with_stage(name, write_locations(context, name, batch.number, rows))

@@ -38,7 +38,7 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
     standing = standing_rows(context, name, batch, {})
     documents = without(documents, standing)
     version = STAGES[name].version
-    done, fetched_before = fetched_rows(context, documents)
+    done = fetched_rows(context, documents)
     forced = name in context.options.force and context.options.asks_sources
     done = done.slice(0, 0) if forced else done
     pending = without(documents, ids_of(done))
@@ -58,18 +58,15 @@ def run_fetch(context: RunContext, batch: BatchRef) -> BatchRef:
         }
         for row in output.table.select(["document_id", "content_sha", "media_type_declared"]).to_pylist():
             keys[row["document_id"]] = fetch_key(version, row["content_sha"], row["media_type_declared"])
-        wanted = [keys.get(i) for i in ids_of(fetched_before)]
-        same = fetched_before.filter(pc.equal(fetched_before.column("stage_key"), pa.array(wanted, pa.string())))
-        marks = reworked(context, name, same, output, STAGES[name].writes)
+        marks = reworked(context, name, keys, output, STAGES[name].writes)
         rows.append(store(context, name, part_name(batch, part), some, keys, output, marks=marks))
     context.progress.advance(name, sum(part.num_rows for part in rows), pending.num_rows)
     fetched = batch.with_stage(name, write_locations(context, name, batch.number, rows))
     return _complete_documents(context, fetched)
 
 
-def fetched_rows(context: RunContext, documents: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """The ledger's rows (`Ledger.find_rows`) of documents that `fetch` need not take again, and all that it has of the
-    same bytes."""
+def fetched_rows(context: RunContext, documents: pa.Table) -> pa.Table:
+    """The ledger's rows (`Ledger.find_rows`) of documents that `fetch` need not take again."""
     name = StageName.FETCH
     documents = documents.filter(pc.field("content_sha").is_valid())
     ids, shas, declared = (
@@ -83,7 +80,7 @@ def fetched_rows(context: RunContext, documents: pa.Table) -> tuple[pa.Table, pa
     sha_of = dict(zip(ids, shas, strict=True))
     suffice = [_needs_no_bytes(context, sha_of[i]) for i in ids_of(fetched_before)]
     standing = fetched_before.filter(pa.array(suffice, pa.bool_()))
-    return pa.concat_tables([without(done, ids_of(standing)), standing]), fetched_before
+    return pa.concat_tables([without(done, ids_of(standing)), standing])
 
 
 def _without_bytes(context: RunContext, part: str, documents: pa.Table) -> pa.Table:

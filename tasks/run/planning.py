@@ -55,7 +55,7 @@ def make_plan(
         asked = configuration.sources if sources is None else sources
         listed = chain.from_iterable(list_source(source, configuration.stages.fetch, skips) for source in asked)
     listed = list(listed)
-    names = [(item.source, item.uri) for item in listed]
+    names = [(item.source, item.uri, item.locator) for item in listed]
     known, live = named_again(known, names), named_again(live, names)
     before = [
         # Two paths may read alike once redacted; their digests do not.
@@ -78,18 +78,19 @@ def make_plan(
     return pa.Table.from_pylist(sorted(rows, key=lambda row: row["document_id"]), schema=DOCUMENTS)
 
 
-def named_again(documents: pa.Table, names: Iterable[tuple[str, str]]) -> pa.Table:
-    """Documents whose paths the lake does not keep (`place`), under the names (source, path) that their sources give.
+def named_again(documents: pa.Table, names: Iterable[tuple[str, str, str]]) -> pa.Table:
+    """Documents whose paths the lake does not keep (`place`), under the names (source, path, locator) that their
+    sources give, so that their bytes can be asked for.
 
     One that no name is given of stays as the lake has it.
     """
     if documents.column("place").null_count == documents.num_rows:
         return documents
-    of_place = {place_digest(source, uri): uri for source, uri in names}
+    of_place = {place_digest(source, uri): (uri, locator) for source, uri, locator in names}
     rows = documents.to_pylist()
     for row in rows:
-        if row["place"] in of_place:
-            row |= {"uri": of_place[row["place"]], "place": None}
+        if (found := of_place.get(row["place"])) is not None:
+            row |= {"uri": found[0], "locator": found[1], "place": None}
     return pa.Table.from_pylist(rows, schema=DOCUMENTS)
 
 

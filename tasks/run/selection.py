@@ -70,8 +70,9 @@ def plan_run(
     documents = make_plan(configuration, known, live, skips, sources, erased, listed)
     if not options.partial:
         return Planned(documents)
-    names = documents.select(["source", "uri"]).to_pylist()
-    return take_part(documents, named_again(live, ((row["source"], row["uri"]) for row in names)), options)
+    places = documents.select(["source", "uri", "locator"]).to_pylist()
+    named = ((row["source"], row["uri"], row["locator"]) for row in places)
+    return take_part(documents, named_again(live, named), options)
 
 
 def take_part(documents: pa.Table, live: pa.Table, options: RunOptions) -> Planned:

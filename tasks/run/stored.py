@@ -41,7 +41,7 @@ def store(
     stage = STAGES[StageName(name)] if name in STAGES else STAGES[StageName.DEDUP]
     shape = schema if schema is not None else stage.writes
     _account_for(name, documents, output)
-    keys = {**keys, **{i: digest([keys[i], lacks]) for i, lacks in output.partial.items()}}
+    keys = stored_keys(keys, output.partial)
     path = context.lake.stage(name) / f"{context.run_id}-{part}.parquet"
     if output.table.num_rows:
         write_table(output.table.sort_by("document_id"), path, shape)
@@ -97,29 +97,36 @@ def store(
 
 
 def reworked(
-    context: RunContext,
-    name: StageName | str,
-    found: pa.Table,
-    output: StageOutput,
-    schema: pa.Schema,
+    context: RunContext, name: StageName | str, keys: Mapping[str, str], output: StageOutput, schema: pa.Schema
 ) -> dict[str, str | None]:
-    """The marks of what a forced stage made, which are told; no others are.
+    """The marks of what was made though the ledger has an output under the same key: by a forced stage, which are told,
+    and of documents that were cut short, which every run tries again. No others are.
 
-    `found` are the ledger's rows under the same keys (`Ledger.find_rows`). What came out as before keeps the mark that
-    it has.
+    `keys` are those of the stage. What came out as before keeps the mark that it has.
     """
-    if not output.table.num_rows or _FORCED_WITH.get(str(name), name) not in context.options.force:
+    forced = _FORCED_WITH.get(str(name), name) in context.options.force
+    made = set(ids_of(output.table)) if forced else set(ids_of(output.table)) & output.partial.keys()
+    if not made:
         return {}
-    made = set(ids_of(output.table))
-    rows = [row for row in found.to_pylist() if row["file"] is not None and row["document_id"] in made]
+    under = stored_keys(keys, output.partial)
+    rows = context.ledger.find_rows("output", str(name), ids := sorted(made), [under[i] for i in ids]).to_pylist()
+    rows = [row for row in rows if row["file"] is not None]
     places = {row["document_id"]: row["file"] for row in rows}
     marks: dict[str, str | None] = {row["document_id"]: row["reason"] for row in rows if row["outcome"] == Outcome.OK}
-    before, now = packed.read_places(context.lake, places, schema).to_pylist(), output.table.to_pylist()
+    before = packed.read_places(context.lake, places, schema).to_pylist()
+    now = [row for row in output.table.to_pylist() if row["document_id"] in made]
     changed = changed_outputs(name, before, now)
-    context.reworked.add(str(name), len(made), changed)
+    if forced:
+        context.reworked.add(str(name), len(made), changed)
     # What the lake does not hold any more cannot be compared: what follows is made anew.
     lost = [{"document_id": document_id} for document_id in places.keys() - {row["document_id"] for row in before}]
     return marks | changed | changed_outputs(name, lost, now)
+
+
+def stored_keys(keys: Mapping[str, str], partial: Mapping[str, str]) -> dict[str, str]:
+    """The keys under which what a stage made is stored: of what was cut short (`StageOutput.partial`), one that says
+    what it lacks."""
+    return {**keys, **{i: digest([keys[i], lacks]) for i, lacks in partial.items()}}
 
 
 def write_locations(context: RunContext, name: StageName | str, number: int, parts: Iterable[pa.Table]) -> Path:

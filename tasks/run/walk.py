@@ -90,7 +90,7 @@ def walk(context: RunContext, documents: pa.Table, decided: Sequence[Decided], h
 
 def _fetched(context: RunContext, documents: pa.Table, work: Work) -> Iterator[_Way]:
     name = StageName.FETCH
-    rows, _ = fetched_rows(context, documents)
+    rows = fetched_rows(context, documents)
     done = {row["document_id"]: row | {"stage": name.value} for row in rows.to_pylist()}
     forced = name in context.options.force
     for row in documents.to_pylist():

@@ -57,8 +57,8 @@ def _withhold(lake: Lake, resting: bool) -> int:
     folders += [folder / BROUGHT_BACK for folder in _runs(lake)]
     for folder in folders:
         if folder.exists():
+            count += any(path.is_file() for path in folder.rglob("*"))
             shutil.rmtree(folder)
-            count += 1
     return count + len(gone)
 
 

@@ -8,6 +8,18 @@ WITH parts AS (
     UNION ALL SELECT 'chunk', count(*) FROM chunks WHERE document_id = $document_id
     UNION ALL SELECT 'embed', count(*) FROM embeddings WHERE document_id = $document_id
     UNION ALL SELECT 'index', sum(len(chunk_ids)) FROM "index" WHERE document_id = $document_id
+), there AS (
+    SELECT 'fetch' AS stage FROM "fetch" WHERE document_id = $document_id
+    UNION SELECT 'parse' FROM parse WHERE document_id = $document_id
+    UNION SELECT 'boilerplate' FROM boilerplate WHERE document_id = $document_id
+    UNION SELECT 'normalize' FROM normalize WHERE document_id = $document_id
+    UNION SELECT 'language' FROM language WHERE document_id = $document_id
+    UNION SELECT 'dedup' FROM dedup WHERE document_id = $document_id
+    UNION SELECT 'pii' FROM pii WHERE document_id = $document_id
+    UNION SELECT 'chunk' FROM chunk WHERE document_id = $document_id
+    UNION SELECT 'metadata' FROM metadata WHERE document_id = $document_id
+    UNION SELECT 'embed' FROM embed WHERE document_id = $document_id
+    UNION SELECT 'index' FROM "index" WHERE document_id = $document_id
 ), figures_of_document AS (
     SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, avg(m.value) AS value
     FROM measures m JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage = m.stage::VARCHAR
@@ -26,10 +38,12 @@ WITH parts AS (
     WHERE document_id = $document_id GROUP BY stage
 )
 SELECT s.stage, coalesce(l.outcome, 'not reached') AS outcome, l.reason, l.computed,
-       CASE WHEN l.outcome = 'ok' THEN p.parts END::BIGINT AS parts, t.seconds, f.figures, l.file, r.message, r.remedy
+       CASE WHEN l.outcome = 'ok' AND k.stage IS NOT NULL THEN p.parts END::BIGINT AS parts, t.seconds, f.figures, l.file,
+       CASE WHEN l.file IS NOT NULL THEN k.stage IS NOT NULL END AS in_lake, r.message, r.remedy
 FROM stages s
 LEFT JOIN locations l ON l.stage = s.stage AND l.document_id = $document_id
 LEFT JOIN parts p ON p.stage = s.stage
+LEFT JOIN there k ON k.stage = s.stage
 LEFT JOIN figures_of_stage f ON f.stage = s.stage
 LEFT JOIN seconds t ON t.stage = s.stage
 LEFT JOIN reasons r ON r.stage = s.stage

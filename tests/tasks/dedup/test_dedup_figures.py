@@ -26,6 +26,8 @@ TEXTS = {
     "e": "nothing like any of the others at all",
 }
 
+LONG = " ".join(f"The {n}th gauge by the weir was read at {n * 7} past noon." for n in range(20))
+
 DEFAULT = DedupSettings()
 SHAS = {d: d * 64 for d in TEXTS}
 
@@ -40,7 +42,9 @@ def _measured(
     texts: Mapping[str, str] = TEXTS,
     settings: DedupSettings = DEFAULT,
     complete: str = "",
+    lost: tuple[str, str] = ("", ""),
 ) -> list[dict[str, Any]]:
+    """`lost` are documents whose text cannot be had when decisions are made, and when they are made again."""
     documents = pa.Table.from_pylist(
         [
             {"document_id": d, "source": "s", "uri": f"{d}.md", "locator": d, "doc_class": "c", "groups": [],
@@ -53,8 +57,13 @@ def _measured(
     clean = pa.Table.from_pylist(cleaned, schema=NORMALIZE)
     present = documents.filter(pa.array([d in reached for d in TEXTS]))
     signatures = sign(Batch(present, {StageName.NORMALIZE: clean}), settings, None).table  # type: ignore[arg-type]
-    signed = Signed([lambda: signatures], lambda ids: {d: texts[d] for d in ids}, {})
-    decisions = decide([signatures], signed.text_of, settings, {})
+    signed = Signed(
+        [lambda: signatures],
+        lambda ids: {d: texts[d] for d in ids if d not in lost[1]},
+        {},
+        lost=frozenset(lost[0]),
+    )
+    decisions = decide([signatures], lambda ids: {d: texts[d] for d in ids if d not in lost[0]}, settings, {})
 
     def outputs(stage: StageName) -> Iterator[pa.Table]:
         yield from (table for table in ({StageName.DEDUP: decisions, StageName.NORMALIZE: clean}[stage],))
@@ -139,10 +148,30 @@ def test_free_figures_have_a_row_per_document() -> None:
     assert not [row for row in rows if row["metric"].startswith("pair")]
 
 
+@pytest.mark.parametrize(
+    ("lost", "without"),
+    [
+        (("", "b"), {"a", "b"}),  # b was dropped for a; without its text nobody can tell that it is no copy
+        (("b", ""), {"a", "b"}),
+        (("b", "b"), set()),
+        (("", "e"), set()),
+    ],
+)
+def test_what_differs_for_want_of_a_text_is_no_instability(lost: tuple[str, str], without: set[str]) -> None:
+    slip = {"a": LONG + " So it was agreed, and everybody went home.", "b": LONG + " So it was agreed."}
+    rows = _measured({}, texts=TEXTS | slip, lost=lost)
+    own = {row["document_id"]: row for row in rows if row["metric"] == "keeper_stability"}
+    assert own.keys() == TEXTS.keys()
+    changed = {d for d, row in own.items() if row["status"] == "invalid"}
+    assert changed <= without
+    assert bool(changed) == bool(without)
+    assert all(own[d]["value"] is None for d in changed)
+    assert {own[d]["value"] for d in own.keys() - changed} == {1}
+
+
 def test_a_document_that_stands_inside_another_is_counted() -> None:
-    passage = " ".join(f"The {n}th gauge by the weir was read at {n * 7} past noon." for n in range(20))
     rest = " ".join(f"Nobody asked how barge {n} came through lock {n * 3} unseen." for n in range(60))
-    texts = TEXTS | {"a": passage, "b": f"{rest} {passage}"}
+    texts = TEXTS | {"a": LONG, "b": f"{rest} {LONG}"}
     assert _sums(_measured({}, texts=texts), "contained_rate") == (1, 5)
     kept = _measured({}, texts=texts, settings=DedupSettings(on_containment="keep"))
     assert not [row for row in kept if row["metric"] == "contained_rate"]

@@ -93,6 +93,8 @@ def test_pairs_that_nobody_asked_for_are_forgotten() -> None:
     _decided({name: TEXTS[name] for name in ("book", "chapter", "other")}, second)
     assert 0 < second.table().num_rows < first.table().num_rows
     assert second.table().schema == COMPARED
+    kept = second.table(with_unasked=True).to_pylist()
+    assert all(row in kept for row in [*first.table().to_pylist(), *second.table().to_pylist()])
 
 
 LEASE = {

@@ -21,6 +21,7 @@ from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.runs import Runs
 from tasks.report.status import read_status
+from tasks.run.compared_pairs import known_pairs
 from tasks.run.configuration import load_configuration, read_mapping
 from tasks.run.context import Progress, Silent
 from tasks.sweep.axes import parse_axis
@@ -120,6 +121,17 @@ def test_a_point_that_a_run_has_made_is_not_made_again_and_the_other_way_round(p
     configuration.write_text(text.replace("bands: 64", "bands: 64\n    threshold: 0.75"), encoding="utf-8")
     again = run_engine(configuration, measured=False)
     assert {place[StageName.DEDUP]["computed"] for place in again.locations.values()} == {False}
+
+
+def test_what_a_run_knows_of_pairs_is_still_known_after_a_sweep(pairs: Corpus) -> None:
+    known = pl.DataFrame(known_pairs(pairs.lake, 5))
+    assert known.height
+    pairs.sweep("stages.dedup.shingle_size=4,7", "stages.dedup.bands=16,64", measures=["pair_f1"])
+    assert pl.DataFrame(known_pairs(pairs.lake, 5)).equals(known)
+    pairs.sweep("stages.dedup.near_duplicates=true,false", measures=["pair_f1"])
+    assert pl.DataFrame(known_pairs(pairs.lake, 5)).equals(known)
+    # What a sweep has compared is known to the next one.
+    assert known_pairs(pairs.lake, 7).num_rows
 
 
 def test_live_runs_and_status_are_as_before(pairs: Corpus) -> None:

@@ -206,6 +206,9 @@ def test_what_a_killed_run_left_goes_with_the_next_or_with_a_repair(
     assert run.promotion.startswith("promoted")
     assert indexed(run).keys() == ALL
     assert left_in(configuration) == set()
+    # Nothing is left to remove, and nothing is said.
+    (run.session.context.lake.cache / "duckdb").mkdir(exist_ok=True)
+    assert list(repair(load_configuration(configuration), run.session.context.lake)) == []
 
 
 def test_a_lake_that_was_full_of_it_is_clean_after_one_run_with_the_mode(tmp_path: Path) -> None:
@@ -315,6 +318,18 @@ def test_what_needs_none_works(refusing: Path) -> None:
     ):
         done = CliRunner().invoke(app, [*command, "--config", str(refusing)], catch_exceptions=False)
         assert done.exit_code == 0, (command, done.output)
+
+
+def test_a_trace_says_what_is_not_kept(refusing: Path) -> None:
+    command = ["trace", "minutes.md", "--config", str(refusing)]
+    said = CliRunner().invoke(app, command, catch_exceptions=False).output
+    lines = {stage: next(line for line in said.splitlines() if f" {stage} " in line) for stage in StageName}
+    assert lines[StageName.PARSE].endswith("elements not kept (redact-only)")
+    assert lines[StageName.NORMALIZE].endswith("rows not kept (redact-only)")
+    assert " 1 chunks" in lines[StageName.CHUNK]
+    assert said.count("not kept") == 2
+    assert "stages/parse" not in said
+    assert "stages/chunk" in said
 
 
 @pytest.fixture(scope="module")

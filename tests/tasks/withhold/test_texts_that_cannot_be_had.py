@@ -1,5 +1,7 @@
 """With `run.redact_only`, a text that cannot be had for a while costs no document its place, nor makes a wrong text."""
 
+import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,17 +11,21 @@ import pyarrow as pa
 import pytest
 
 import tasks.fetch.stage as fetch_stage
+from schemas.measures import MEASURES
 from schemas.names import StageName
 from tasks.document_rows import ids_of
 from tasks.errors import DocumentError
+from tasks.lake.files import read_table
 from tasks.run import brought_back, execute
 from tasks.run.configuration import Configuration
 from tasks.run.guarded import run_guarded
 from tasks.run.options import RunOptions
+from tasks.run.planning import document_hash
 from tasks.run.registry import STAGES
 from tasks.run.session import Session
+from tasks.run.withholding import withhold
 from tasks.stage import Batch, Stage, StageOutput
-from tests.engine import run_engine
+from tests.engine import run_engine, run_stages
 from tests.tasks.dedup.test_containment import prose
 from tests.tasks.run.notes import configuration, live_names, note, write_notes
 
@@ -81,6 +87,67 @@ def test_what_was_decided_without_a_text_is_decided_anew(tmp_path: Path, monkeyp
     assert again.session.runs.manifest(again.session.context.run_id)["decided_as"] is None
     third = run_engine(settings, measured=False)
     assert third.session.runs.manifest(third.session.context.run_id)["decided_as"] == again.session.context.run_id
+
+
+@pytest.mark.parametrize("lost", [(), ("lease.md", "copy.md", "excerpt.md")])
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_documents_that_a_partial_run_does_not_take_in_stand_whatever_the_settings_are_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: tuple[str, ...], forgotten: bool
+) -> None:
+    """A near copy stays dropped, an excerpt stays in live; `forgotten` is what their texts share."""
+    notes = tmp_path / "notes"
+    write_notes(notes, 2)
+    (notes / "lease.md").write_text(LEASE + " So it was agreed, and everybody went home.", encoding="utf-8")
+    (notes / "copy.md").write_text(LEASE + " So it was agreed.", encoding="utf-8")
+    (notes / "excerpt.md").write_text(LEASE[300:1600], encoding="utf-8")
+    first = run_engine(redacting(tmp_path), measured=False)
+    assert live_names(first) == {"ferry.md", "lighthouse.md", "lease.md", "excerpt.md"}
+    row = first.row("excerpt.md", StageName.DEDUP)
+    assert row is not None
+    assert row["contained_in"] is not None
+
+    if forgotten:
+        shutil.rmtree(first.session.context.lake.cache / "compared")
+    stages = {"pii": {"models": {"en": None}}, "normalize": {"fold_hyphens": False}}
+    other = configuration(tmp_path, run={"redact_only": True, "max_deleted_share": 1}, stages=stages)
+    (notes / "ferry.md").write_text(note("ferry", "It is new."), encoding="utf-8")
+    monkeypatch.setattr(fetch_stage, "read_file", unreadable(fetch_stage.read_file, *lost))
+    run = run_engine(other, RunOptions(only=("ferry.md",)))
+    # A document that is not in the index has its id for a name.
+    assert run.outcome(document_hash("notes", "copy.md") + ".md") == ("dropped", StageName.DEDUP)
+    assert run.row("excerpt.md", StageName.DEDUP) == row
+    assert live_names(run) == live_names(first)
+    assert "It is new" in " ".join(found["text"] for found in run.live_rows.values())
+
+
+def test_a_text_lost_between_deciding_and_measuring_is_no_instability_in_this_run_or_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = tmp_path / "notes"
+    write_notes(notes, 2)
+    (notes / "a.md").write_text(LEASE + " So it was agreed, and everybody went home.", encoding="utf-8")
+    (notes / "b.md").write_text(LEASE + " So it was agreed.", encoding="utf-8")
+    settings = redacting(tmp_path)
+    session, batches = run_stages(settings)
+    assert session.context.runs.manifest(session.context.run_id)["decided_without"] == []
+    withhold(settings, session.context.lake)
+    with monkeypatch.context() as patch:
+        patch.setattr(fetch_stage, "read_file", unreadable(fetch_stage.read_file, "a.md"))
+        session.evaluate(StageName.DEDUP, batches)
+    first = stability(session)
+    assert first == Counter({("ok", 1.0): 3, ("invalid", None): 1})
+    session.judge(batches)
+
+    again, batches = run_stages(settings)
+    context = again.context
+    assert context.runs.manifest(context.run_id)["decided_as"] == session.context.run_id
+    again.evaluate(StageName.DEDUP, batches)
+    assert stability(again) == Counter({("ok", 1.0): 4})
+
+
+def stability(session: Session) -> Counter[tuple[str, float | None]]:
+    facts = read_table(session.context.folder / "facts" / "dedup.parquet", MEASURES).to_pylist()
+    return Counter((row["status"], row["value"]) for row in facts if row["metric"] == "keeper_stability")
 
 
 @pytest.mark.parametrize(
