@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from flows.server import private_server, wait_until_recorded
 from schemas.verdict import FailOn, Verdict
 from tasks.errors import CorpusgateError, RunError
 from tasks.index.store import LanceIndex
+from tasks.installed import version
 from tasks.lake.files import write_text
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -182,9 +182,16 @@ class Verdict:
         return verdict
 
     def _content(self) -> dict[str, Any]:
-        content = asdict(self)
-        return content | {
+        reasons, blame = map(_fields, self.reasons), map(_fields, self.blame)
+        return _fields(self) | {
             "status": self.status.value,
-            "reasons": [reason | {"outcome": reason["outcome"].value} for reason in content["reasons"]],
-            "blame": [blame | {"consequences": list(blame["consequences"])} for blame in content["blame"]],
+            "candidate": None if self.candidate is None else dict(self.candidate),
+            "digests": dict(self.digests),
+            "reasons": [reason | {"outcome": reason["outcome"].value} for reason in reasons],
+            "blame": [part | {"consequences": list(part["consequences"])} for part in blame],
         }
+
+
+def _fields(record: "Finding | Blame | Verdict") -> dict[str, Any]:
+    """A record's own fields; `dataclasses.asdict` copies each value too, which takes half a second of a verdict."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from importlib.metadata import version
 from itertools import groupby
 from typing import Any, get_args
 
@@ -17,6 +16,7 @@ from tasks.boilerplate.running import running_reasons
 from tasks.boilerplate.settings import BoilerplateSettings, Extractor
 from tasks.documents.cage import Cage, Job, JobResult
 from tasks.errors import DocumentError
+from tasks.installed import version
 from tasks.stage import Batch, Cost, DocumentRow, RawBytes, Resources, Stage, StageOutput, StageRows, documents_loop
 
 _WEB = frozenset({"text/html", "application/xhtml+xml"})

@@ -5,7 +5,6 @@ signatures of a whole run into decisions. Both import the compiled code only whe
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.metadata import version
 
 import pyarrow as pa
 
@@ -14,6 +13,7 @@ from schemas.stages import DEDUP
 from tasks.dedup.compared import Compared
 from tasks.dedup.evaluator import evaluate, facts
 from tasks.dedup.settings import DedupSettings
+from tasks.installed import version
 from tasks.stage import Batch, Resources, Stage, StageOutput
 
 

@@ -8,7 +8,6 @@ another.
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -18,6 +17,7 @@ import numpy as np
 
 from tasks.embedding.model import Embedded
 from tasks.errors import ConfigurationError
+from tasks.installed import version
 
 _WEIGHTS = "e5-small-q4.bin"
 _TEXTS_AT_ONCE = 16

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib.metadata import version
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
@@ -15,6 +14,7 @@ from tasks.embedding.model import Embedded
 from tasks.embedding.settings import SentenceTransformersSettings
 from tasks.embedding.tokenizers import tokenizer
 from tasks.errors import ConfigurationError
+from tasks.installed import version
 
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 """What computes the vectors."""

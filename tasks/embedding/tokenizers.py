@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from tasks.embedding.model import Tokenizer
 from tasks.errors import ConfigurationError
+from tasks.installed import version
 
 DEFAULT_TOKENIZER = "wordllama"
 _WORDS = 1 << 16

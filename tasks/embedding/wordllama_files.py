@@ -8,7 +8,6 @@ vector per token. A text's vector is the mean of its tokens' vectors, scaled to 
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from tasks.errors import ConfigurationError
+from tasks.installed import version
 
 DIMENSION = 256
 _WEIGHTS = Path("weights") / "l2_supercat_256.safetensors"

@@ -4,11 +4,11 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from schemas.names import StageName
 from schemas.stages import LANGUAGE
+from tasks.installed import version
 from tasks.language.evaluator import evaluate, facts
 from tasks.language.gold import gold_rows
 from tasks.language.model import MODEL, Detector, load_detector

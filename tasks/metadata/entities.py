@@ -6,11 +6,12 @@ asked for. An article before a name and a possessive after it do not belong to t
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tasks.errors import ConfigurationError
+from tasks.installed import version
 from tasks.language_models.pieces import pieces
 from tasks.language_models.pool import Pool
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from importlib.metadata import version
 from typing import Any
 
 from schemas.names import StageName
@@ -17,6 +16,7 @@ from tasks.documents.cage import Cage, Job, JobResult
 from tasks.documents.gold_elements import lacks_structure
 from tasks.documents.offsets import RedactionMap
 from tasks.documents.titles import choose_title, title_by
+from tasks.installed import version
 from tasks.metadata.annotate import annotate
 from tasks.metadata.authors import BYLINE, authors_below, declared_authors, named_authors
 from tasks.metadata.dates import declared_date, stated_date

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from schemas.names import StageName
 from schemas.stages import NORMALIZE
 from tasks.documents.sniff import CSV, DOCX, EPUB, ODT, PPTX, RTF, TSV, XLSX
 from tasks.errors import DocumentError
+from tasks.installed import version
 from tasks.normalize.characters import UNICODE_VERSION
 from tasks.normalize.evaluator import evaluate
 from tasks.normalize.hyphens import BREAK, WordForms, hyphenates

@@ -6,11 +6,12 @@ Adding a backend is a line here and a function `module:function` that is called 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from types import MappingProxyType
 
 from tasks.documents.sniff import CSV, DOC, DOCX, EMAIL, ENCRYPTED_OFFICE, EPUB, ODT, PPT, PPTX, RTF, TSV, XLS, XLSX
 from tasks.errors import ConfigurationError, DocumentError
+from tasks.installed import version
 
 
 @dataclass(frozen=True, slots=True)

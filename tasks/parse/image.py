@@ -1,13 +1,13 @@
 """Images: every frame is a page that is read by OCR."""
 
 import warnings
-from importlib.metadata import version
 from typing import Any
 
 from PIL import Image, ImageOps
 
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
+from tasks.installed import version
 from tasks.parse.block_elements import elements_of
 from tasks.parse.blocks import Block
 from tasks.parse.elements import Row, parsed

@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tasks.errors import ConfigurationError, DocumentError
+from tasks.installed import version
 from tasks.metrics.garbage import garbage_characters
 from tasks.parse import ocr_tesseract
 from tasks.parse.blocks import Block, paragraphs

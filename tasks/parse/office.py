@@ -5,7 +5,6 @@ Imported in workers of the cage only: docling takes seconds.
 
 import io
 import os
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,6 +26,7 @@ from docx.text.paragraph import Paragraph
 from tasks.documents.archives import open_archive
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
+from tasks.installed import version
 from tasks.parse.docling_elements import TreeOptions, read_document
 from tasks.parse.elements import Elements, Row, parsed, part
 from tasks.parse.encoding import decode

@@ -5,7 +5,6 @@ Imported in workers of the cage only: docling takes seconds. Pages are drawn by 
 
 import io
 import os
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from docling_core.types.doc import CoordOrigin, DoclingDocument, TextItem
 
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
+from tasks.installed import version
 from tasks.parse.docling_elements import TreeOptions, read_document
 from tasks.parse.elements import Elements, Row, parsed
 from tasks.parse.lines import Line

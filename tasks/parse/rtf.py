@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from striprtf.striprtf import font_table_group, rtf_to_text
 from schemas.names import ElementKind
 from tasks.documents.cage_worker import Pages
 from tasks.errors import DocumentError
+from tasks.installed import version
 from tasks.parse.elements import Elements, Row, parsed
 from tasks.parse.rtf_notes import MARK, part_notes
 from tasks.parse.tables import Cell

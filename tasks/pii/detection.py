@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from types import MappingProxyType
 from typing import Any
 
 from tasks.errors import ConfigurationError
+from tasks.installed import version
 from tasks.language_models.pieces import pieces
 from tasks.language_models.pool import Pool
 from tasks.pii.names import PERSON, announced_names

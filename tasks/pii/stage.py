@@ -7,13 +7,13 @@ document, so that a name is not masked in a sentence and left in a heading, the 
 
 import time
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 
 import pyarrow as pa
 
 from schemas.names import StageName
 from schemas.stages import PII
 from tasks.errors import DocumentError
+from tasks.installed import version
 from tasks.pii.detection import find_all, model_versions
 from tasks.pii.document import Document, Passage, read, redacted, repeat
 from tasks.pii.evaluator import evaluate, facts

@@ -1,12 +1,12 @@
 """The files of a sweep: figures as Parquet, CSV and JSON, a plot per measure, and a page with all of it."""
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from schemas.figures import SWEEP_FIGURES
+from tasks.installed import version
 from tasks.lake.files import write_json, write_table, write_text
 from tasks.report.values import NOTHING, plain_text, shown_interval, shown_value
 from tasks.sweep.chosen import Chosen
