@@ -1,8 +1,8 @@
 """The private Prefect server: started when no Prefect API is configured, gone when its parent is.
 
 It listens on loopback only, keeps everything in its own `PREFECT_HOME` beside the lake, sends no telemetry and
-never reads or writes the user's own Prefect profile. Starting takes 6 s, 13 s with a fresh home, and up
-to a minute was seen on a loaded machine. Prefect's tables are a view for people; the lake is the system of record.
+never reads or writes the user's own Prefect profile. Starting takes 6 s, 13 s for the first time, and up to a minute
+was seen on a loaded machine. Prefect's tables are a view for people; the lake is the system of record.
 """
 
 import os
@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx
 
 from flows import with_parent
+from flows.server_tables import keep_tables, kept_tables, place_tables
 from tasks.errors import CorpusgateError, RunError
 
 START_SECONDS = 300.0
@@ -146,6 +147,7 @@ def _running(home: Path, *, ui: bool, scheduling: bool = False) -> Iterator[tupl
     """A server process that was just started (not yet answering) and its API URL; stopped at the end."""
     home = home.resolve()
     home.mkdir(parents=True, exist_ok=True)
+    place_tables(home, kept_tables())
     # The port is bound here and handed over, so no other process can take it in between.
     with socket.socket() as listener, (home / "server.log").open("ab") as log:
         listener.bind(("127.0.0.1", 0))
@@ -203,6 +205,7 @@ def _wait_until_healthy(process: "subprocess.Popen[bytes]", url: str, home: Path
         while process.poll() is None and time.monotonic() < deadline:
             try:
                 if client.get(f"{url}/health").status_code == httpx.codes.OK:
+                    keep_tables(home, kept_tables())
                     return
             except httpx.HTTPError:
                 pass  # not up yet: the deadline decides

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -13,6 +15,7 @@ import pytest
 
 from flows import with_parent
 from flows.server import private_server
+from flows.server_tables import kept_tables
 from tasks.errors import RunError
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +24,7 @@ HOLD_A_SERVER = """
 import sys, time
 from pathlib import Path
 from flows.server import private_server
+from flows.server_tables import kept_tables
 from tasks.errors import RunError
 with private_server(Path(sys.argv[1])) as url:
     print(url, flush=True)
@@ -70,6 +74,11 @@ def ends(process: psutil.Process, seconds: float = 10.0) -> bool:
     return False
 
 
+def asked(database: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(database)) as opened:
+        return opened.execute(query).fetchall()
+
+
 def test_a_configured_api_is_used_and_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     with private_server(tmp_path / "home") as url:
@@ -90,7 +99,9 @@ def test_mapped_task_runs_are_recorded_by_one_server_after_another(no_api: Path,
     )
     first, second, dead = ["380", "20", "['COMPLETED'] 20"], ["380", "20", "['COMPLETED'] 40"], ["0"]
     assert done.stdout.splitlines() == first + second + dead
-    assert (home / "prefect.db").exists()
+    tables = "SELECT name, sql FROM sqlite_master ORDER BY name"
+    assert asked(home / "prefect.db", tables) == asked(kept_tables(), tables)
+    assert asked(kept_tables(), "SELECT count(*) FROM task_run") == [(0,)]
     assert list(no_api.iterdir()) == []
     environments = [process.info["environ"] or {} for process in psutil.process_iter(["environ"])]
     assert str(home) not in [environment.get("PREFECT_HOME") for environment in environments]
