@@ -80,6 +80,25 @@ def idle_gold_sets(manifest: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
+def unlike_baselines(manifest: Mapping[str, Any]) -> list[Finding]:
+    """A note for each baseline of the run's manifest that could not be measured as the run is: figures that other
+    labels or scorers shape are then compared with nothing, and this says why.
+    """
+    return [
+        Finding(
+            rule="baseline",
+            stage=StageName.FETCH,
+            metric="measured_alike",
+            aggregation="none",
+            severity="note",
+            outcome=FindingOutcome.BROKEN,
+            message=f"run {baseline} could not be measured by the labels and scorers of this run: {why}. What these "
+            "shape is compared with nothing",
+        )
+        for baseline, why in (manifest.get("not_measured_again") or {}).items()
+    ]
+
+
 def changed_outputs(manifest: Mapping[str, Any]) -> list[Finding]:
     """A warning for each forced stage of the run's manifest that gave another output under the same key: figures of
     earlier runs are then of something else than their keys say.

@@ -18,7 +18,14 @@ from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.samples import judged_samples
 from tasks.figures.stored import read_figures
-from tasks.gate.accounting import account, changed_outputs, contract_breaches, idle_gold_sets, uncatalogued
+from tasks.gate.accounting import (
+    account,
+    changed_outputs,
+    contract_breaches,
+    idle_gold_sets,
+    uncatalogued,
+    unlike_baselines,
+)
 from tasks.gate.blame import NO_LOSSES, blame_documents, document_losses, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import decide_drift, feature_values
@@ -63,6 +70,7 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
             *account(connection),
             *uncatalogued(connection),
             *idle_gold_sets(manifest),
+            *unlike_baselines(manifest),
             *changed_outputs(manifest),
             *contract_breaches(connection, measured.figures),
             *decided,
