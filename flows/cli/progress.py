@@ -16,7 +16,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 class _Lines:
-    """A line when a stage is through, and every few seconds while it is not."""
+    """A line when a stage is through, and every few seconds while it is not. Counts are those since the run began."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -37,11 +37,13 @@ class _Lines:
             self._computed[stage] += computed
             self._through[stage] += 1
             now = time.monotonic()
-            if now - self._said < _SECONDS_BETWEEN_LINES and self._through[stage] < self._batches:
+            through = self._through[stage] >= self._batches
+            if now - self._said < _SECONDS_BETWEEN_LINES and not through:
                 return
             self._said = now
+            whole = "in all" if through else "so far"
             self._console.print(
-                f"{self._elapsed():7.1f} s  {stage:<12} {self._done[stage]} documents, "
+                f"{self._elapsed():7.1f} s  {stage:<12} {self._done[stage]} documents {whole}, "
                 f"{self._computed[stage]} computed",
                 highlight=False,
             )

@@ -177,7 +177,17 @@ def read_raw(
 
 
 def decode(data: bytes, encoding: str | None = None, *, html: bool = False) -> str:
-    """Text of bytes: by byte order mark, declaration (HTML), UTF-8, then `encoding`, at last Windows-1252."""
+    """Text of bytes: as they declare it themselves (`declared_text`), else by `encoding`, at last Windows-1252."""
+    text = declared_text(data, html=html)
+    return text if text is not None else _decoded(data, encoding, "cp1252") or data.decode("cp1252", "replace")
+
+
+def declared_text(data: bytes, *, html: bool = False) -> str | None:
+    """Text of bytes by byte order mark, declaration (HTML), or as UTF-8; null where these do not tell.
+
+    >>> declared_text("Öl".encode()), declared_text("Öl".encode("cp1252"))
+    ('Öl', None)
+    """
     for mark, name in (
         (codecs.BOM_UTF8, "utf-8-sig"),
         (codecs.BOM_UTF32_LE, "utf-32"),
@@ -188,13 +198,16 @@ def decode(data: bytes, encoding: str | None = None, *, html: bool = False) -> s
         if data.startswith(mark):
             return data.decode(name, "replace")
     declared = _META_CHARSET.search(data, 0, 4096) if html else None
-    candidates = [declared.group(1).decode("ascii", "ignore") if declared else None, "utf-8", encoding, "cp1252"]
-    for candidate in filter(None, candidates):
+    return _decoded(data, declared.group(1).decode("ascii", "ignore") if declared else None, "utf-8")
+
+
+def _decoded(data: bytes, *encodings: str | None) -> str | None:
+    for encoding in filter(None, encodings):
         try:
-            return data.decode(candidate)
+            return data.decode(encoding)
         except (LookupError, UnicodeDecodeError):
             continue
-    return data.decode("cp1252", "replace")
+    return None
 
 
 def paged(

@@ -1,7 +1,6 @@
 """The run's own books: at every stage, documents in = out + quarantined + dropped, and what goes out comes in next;
 and every measure that was taken is one that the catalogue explains."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -82,32 +81,6 @@ def uncatalogued(connection: duckdb.DuckDBPyConnection) -> list[Finding]:
             message=message,
         )
         for stage, metric in unknown
-    ]
-
-
-def idle_gold_sets(manifest: Mapping[str, Any]) -> list[Finding]:
-    """A broken finding for each gold set of the run's manifest none of whose labels names a document of the run: what
-    it was to measure is not measured, and nothing else would say so. A partial run may have left those documents out.
-    """
-    if manifest.get("partial"):
-        return []
-    unbound: Counter[str] = Counter()
-    for key, count in (manifest.get("labels_unbound") or {}).items():
-        unbound[key.rpartition(" ")[0]] += count
-    return [
-        Finding(
-            rule="gold",
-            stage=StageName.FETCH,
-            metric="labels_unbound",
-            aggregation="sum",
-            severity="fail",
-            outcome=FindingOutcome.BROKEN,
-            value=float(total),
-            message=f"none of the {total} labels of gold set {version} names a document of this run; they name them by "
-            "`<source>:<path>`: compare with the names of the sources",
-        )
-        for version, total in (manifest.get("gold_labels") or {}).items()
-        if total and unbound[version] == total
     ]
 
 

@@ -18,11 +18,12 @@ from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.samples import add_catalogue
 from tasks.figures.stored import read_figures, read_samples
-from tasks.gate.accounting import account, changed_outputs, contract_breaches, idle_gold_sets, uncatalogued
+from tasks.gate.accounting import account, changed_outputs, contract_breaches, uncatalogued
 from tasks.gate.blame import NO_LOSSES, blame_documents, document_losses, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import Values, decide_drift, feature_values
 from tasks.gate.features import FEATURES, MEASURED, READ
+from tasks.gate.labels import idle_gold_sets, stale_labels, unbound_quotes, unlike_baselines
 from tasks.gate.rules import rules_in_force
 from tasks.gate.settings import GateSettings, Rule
 from tasks.gate.vector_drift import decide_vector_drift
@@ -59,6 +60,9 @@ def judge(lake: Lake, run_id: str, settings: GateSettings, catalogue: Catalogue)
             *account(connection),
             *uncatalogued(connection),
             *idle_gold_sets(manifest),
+            *stale_labels(manifest),
+            *unbound_quotes(connection, run_id),
+            *unlike_baselines(manifest),
             *changed_outputs(manifest),
             *contract_breaches(connection, measured.figures),
             *decided,

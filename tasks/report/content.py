@@ -242,6 +242,8 @@ def _provenance(
         yield "Bad rows left out of gold sets", ", ".join(f"{name}: {n}" for name, n in bad.items())
     unbound = manifest.get("labels_unbound") or {}
     yield "Labels that name no document", ", ".join(f"{name}: {n}" for name, n in unbound.items()) or "none"
+    stale = manifest.get("labels_stale") or {}
+    yield "Labels made for other versions", ", ".join(f"{kind}: {n}" for kind, n in stale.items()) or "none"
     yield "Baseline", verdict.baseline or NOTHING
     if verdict.candidate:
         yield "Candidate", ", ".join(f"{key} {value}" for key, value in verdict.candidate.items())

@@ -119,6 +119,7 @@ def counts_line(findings: Sequence[Finding]) -> str:
         ("noted", "broken and only noted"),
         ("undetermined", "undetermined"),
         ("not_applicable", "without data (not judged)"),
+        ("nothing_alike", "without a like figure in the baseline (not judged)"),
         ("first_run", "without a baseline (not judged)"),
     )
     said = ", ".join(f"{counts[key]} {name}" for key, name in names if counts[key])
@@ -128,6 +129,9 @@ def counts_line(findings: Sequence[Finding]) -> str:
 def _kind(finding: Finding) -> str:
     if finding.violated:
         return "noted" if finding.severity == "note" else "broken"
+    has_figure = finding.value is not None and finding.max_loss is not None
+    if finding.outcome is FindingOutcome.NOT_APPLICABLE and has_figure:
+        return "nothing_alike"  # the run has a figure, and the baseline has none of these documents
     return finding.outcome.value
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ def bind_labels(
         The labels, and what the manifest records of them: `gold_digest` (null without labels), `gold_sets`,
         `gold_labels` (how many labels each has), `gold_bad_rows` (how many rows of each were left out knowingly),
         `gold_source` (a digest of the sets as read), `labels_unbound` (labels that name no document of the run, by
-        set and kind).
+        set and kind), `labels_stale` (labels that were made for other bytes than their document has, by kind).
 
     Raises:
         ConfigurationError: a gold set is wrong.
@@ -42,6 +43,7 @@ def bind_labels(
         "labels_unbound": {
             f"{version} {kind}": count for (version, kind), count in sorted(unbound(gold_sets, plan).items())
         },
+        "labels_stale": dict(sorted(Counter(kind for (_, kind), label in labels.bound.items() if label.stale).items())),
         "gold_digest": None,
     }
     if labels.bound:

@@ -22,6 +22,7 @@ from tasks.run.brought_back import TextLostError, lent, load_or_lose, rows_of
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.keys import measures_key, measuring_settings
 from tasks.run.registry import STAGES, labels_read, scorer
+from tasks.run.source_quotes import QuotesInSources
 from tasks.run.stage_tables import StageTables
 from tasks.run.survival import followed, survival_of_documents
 from tasks.stage import Batch, Cost, Evidence, Failure
@@ -199,7 +200,8 @@ def _scored(
     spent, settings = _Spent(context, here), {read: context.settings(read) for read in stage.reads}
     raw = lent(context, documents).raw
     evidence = Evidence(Batch(documents, tables), tables[name], labels, spent, raw, settings)
-    survival = survival_of_documents(name, carried, with_questions, labels)
+    lacking = QuotesInSources(context, batch.read_documents(), [batch])
+    survival = survival_of_documents(name, carried, with_questions, labels, lacking)
     rows = concat_rows([stage.evaluate(evidence, context.settings(name)), survival])
     digests = {i: label_digest(labels, i, labels_read(name)) for i in ids_of(documents)}
     return _Scored(batch.number, pending, documents, stamp(rows, stage_keys, labels.version, digests))

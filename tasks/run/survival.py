@@ -15,8 +15,9 @@ from tasks.metrics.rows import MetricRows
 from tasks.run.brought_back import rows_of
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.registry import STAGES
+from tasks.run.source_quotes import QuotesInSources
 from tasks.stage import IndexView
-from tasks.survival.evaluator import Carried, add_survival, add_without_text, asked
+from tasks.survival.evaluator import Carried, Lacking, add_survival, add_without_text, asked, nothing_lacks
 from tasks.survival.handed_on import COLUMNS, READS
 
 _GROUP = 64
@@ -38,7 +39,11 @@ def followed(name: StageName, batch: BatchRef, document_ids: Sequence[str], labe
 
 
 def survival_of_documents(
-    name: StageName, tables: Mapping[StageName, pa.Table], document_ids: Sequence[str], labels: Labels
+    name: StageName,
+    tables: Mapping[StageName, pa.Table],
+    document_ids: Sequence[str],
+    labels: Labels,
+    lacking: Lacking = nothing_lacks,
 ) -> pa.Table:
     """The rows of documents that are `followed`: kept with the stage's other measures. `tables` hold the rows of these
     documents, and may hold those of others."""
@@ -47,7 +52,7 @@ def survival_of_documents(
         read = {stage: narrowed(select(tables[stage], group), COLUMNS[stage]).to_pylist() for stage in READS[name]}
         for i, document_id in enumerate(group):
             own = {stage: rows_of_stage[i] for stage, rows_of_stage in read.items()}
-            add_survival(rows, name, Carried(document_id, own), labels)
+            add_survival(rows, name, Carried(document_id, own), labels, lacking)
     return rows.table()
 
 
@@ -75,6 +80,7 @@ def survival_facts(
         came_out = (pc.field("stage") == name.value) & (pc.field("outcome") == Outcome.OK.value)
         scored = set(ids_of(locations.filter(came_out)))
         wanted = [i for i in wanted if i not in scored]
+    lacking = QuotesInSources(context, plan, batches)
     for group in _groups(wanted):
         places = _places(locations, group)
         copies = _copies(context, batches, places, group)
@@ -85,7 +91,7 @@ def survival_facts(
                 add_without_text(rows, document_id, labels, MetricStatus.MISSING)
         told = set()
         for carried in _carried(context, name, batches, places, carriers, index):
-            add_survival(rows, name, carried, labels)
+            add_survival(rows, name, carried, labels, lacking)
             told.add(carried.document_id)
         for document_id in sorted(carriers.keys() - told):
             add_without_text(rows, document_id, labels, MetricStatus.INVALID)

@@ -4,9 +4,10 @@ One measure at every stage but fetch, whose bytes are no text yet. It is compute
 since it asks the same of each of them, and reads their outputs alone: `tasks.run.survival` brings them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeAlias
 
 from schemas.names import MetricStatus, StageName
 from tasks.gold.kinds import PiiLabel, QuestionsLabel, Quote
@@ -19,10 +20,13 @@ from tasks.survival.presence import find, find_in_copy, holds
 
 METRIC = "evidence_survival"
 
-VERSION = 1
+VERSION = 2
 """Raised whenever a value of the measure may change; a part of every stage's scorer version."""
 
 QUESTIONS = "questions"
+
+UNBOUND = "#quote-"
+"""What stands between question and number in the unit of a passage that is a fault of its label."""
 
 _BEFORE_REDACTION = frozenset(list(StageName)[: list(StageName).index(StageName.PII)])
 
@@ -30,6 +34,21 @@ LABELS: Mapping[StageName, tuple[str, ...]] = MappingProxyType(
     {stage: (QUESTIONS,) if stage in _BEFORE_REDACTION else (QUESTIONS, "pii") for stage in StageName}
 )
 """The kinds of label that the measure reads at each stage."""
+
+
+Lacking: TypeAlias = Callable[[str, Sequence[Quote]], Sequence[bool]]
+"""(document id, quotes of its label) → of each, whether it stands nowhere in the bytes that the label was made for
+(`tasks.survival.source`); false also where nobody can tell."""
+
+
+def nothing_lacks(document_id: str, quotes: Sequence[Quote]) -> Sequence[bool]:
+    """`Lacking` of nobody who looks."""
+    return [False] * len(quotes)
+
+
+def unbound_quote(question_id: str, number: int) -> str:
+    """The unit of a passage that is a fault of its label."""
+    return f"{question_id}{UNBOUND}{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +72,14 @@ def asked(labels: Labels, document_ids: Iterable[str]) -> list[str]:
     return [document_id for document_id in document_ids if (document_id, QUESTIONS) in labels.bound]
 
 
-def add_survival(rows: MetricRows, stage: StageName, carried: Carried, labels: Labels) -> None:
+def add_survival(
+    rows: MetricRows, stage: StageName, carried: Carried, labels: Labels, lacking: Lacking = nothing_lacks
+) -> None:
     """The rows of one document that came out of the stage, or whose copy did: one per question.
 
-    The numerator counts the passages of the question that are there, the denominator all of them.
+    The numerator counts the passages of the question that are there, the denominator all of them. One that is not, and
+    that stands nowhere in the bytes that the label was made for, is a fault of the label: it has a row of its own
+    (`<question>#quote-<n>`), without a value, and no stage is charged with it.
     """
     label = _questions(rows, carried.document_id, labels)
     if label is None:
@@ -64,22 +87,30 @@ def add_survival(rows: MetricRows, stage: StageName, carried: Carried, labels: L
     finder = _Finder(stage, carried, labels)
     for question in label.questions:
         if question.evidence:
-            held = sum(finder.holds(quote) for quote in question.evidence)
-            rows.ratio(METRIC, carried.document_id, held, len(question.evidence), unit_id=question.question_id)
+            held = [finder.holds(quote) for quote in question.evidence]
+            gone = [n for n, there in enumerate(held) if not there]
+            told = lacking(carried.document_id, [question.evidence[n] for n in gone]) if gone else ()
+            unbound = [n for n, lacks in zip(gone, told, strict=True) if lacks]
+            for n in unbound:
+                unit = unbound_quote(question.question_id, n)
+                rows.without_value(METRIC, carried.document_id, MetricStatus.INVALID, unit_id=unit)
+            if bound := len(held) - len(unbound):
+                rows.ratio(METRIC, carried.document_id, sum(held), bound, unit_id=question.question_id)
         else:
             rows.without_value(METRIC, carried.document_id, MetricStatus.NOT_APPLICABLE, unit_id=question.question_id)
 
 
 def add_without_text(rows: MetricRows, document_id: str, labels: Labels, status: MetricStatus) -> None:
-    """The rows of a document of which a stage hands on no text: lost (`missing`, which counts as 0), or
-    `not_applicable` where the stage deals in bytes."""
+    """The rows of a document of which a stage hands on no text: lost (`missing`, which counts as 0), `not_applicable`
+    where the stage deals in bytes, `invalid` where its text cannot be had to be looked at."""
     label = _questions(rows, document_id, labels)
     for question in label.questions if label else ():
         unit = question.question_id
         if question.evidence and status is MetricStatus.MISSING:
             rows.ratio(METRIC, document_id, 0, len(question.evidence), unit_id=unit, status=status)
         else:
-            rows.without_value(METRIC, document_id, MetricStatus.NOT_APPLICABLE, unit_id=unit)
+            said = status if question.evidence else MetricStatus.NOT_APPLICABLE
+            rows.without_value(METRIC, document_id, said, unit_id=unit)
 
 
 def _questions(rows: MetricRows, document_id: str, labels: Labels) -> QuestionsLabel | None:

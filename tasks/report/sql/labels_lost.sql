@@ -3,8 +3,11 @@
 --   stage = : one stage
 -- Example: corpusgate sql labels_lost --param stage=parse
 WITH lost AS (
-    SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric, m.status::VARCHAR AS status, d.doc_class, p.path AS uri,
-           d.document_id, NULL AS gold_set, count(*) AS items
+    SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric,
+           -- A quote that stands nowhere in the bytes of its document is no better bound than a label of no document.
+           CASE WHEN m.metric = 'evidence_survival' AND m.status = 'invalid' AND contains(m.unit_id, '#quote-')
+                THEN 'unbound' ELSE m.status::VARCHAR END AS status,
+           d.doc_class, p.path AS uri, d.document_id, NULL AS gold_set, count(*) AS items
     FROM measures m
     JOIN catalogue c ON c.metric = m.metric::VARCHAR AND c.stage = m.stage::VARCHAR
     JOIN documents d USING (document_id)

@@ -167,6 +167,17 @@ def test_a_baseline_or_anchor_that_is_gone_is_said(write_run: WriteRun) -> None:
         judge(lake, "run-2", SETTINGS.model_copy(update={"anchor": "run-0"}), load_catalogue())
 
 
+def test_a_baseline_that_could_not_be_measured_as_the_run_is_is_noted(write_run: WriteRun) -> None:
+    write_run("run-1", {"scan": 0.9, "web": 0.9}, baseline_run=None)
+    told = {"run-1": "the lake keeps no text of it (run.redact_only)"}
+    lake = write_run("run-2", {"scan": 0.9, "web": 0.9}, baseline_run="run-1", not_measured_again=told)
+    verdict = judge(lake, "run-2", SETTINGS, load_catalogue())
+    (note,) = [finding for finding in verdict.reasons if finding.rule == "baseline"]
+    assert (note.severity, note.blocks) == ("note", False)
+    assert "run-1 could not be measured by the labels and scorers of this run: the lake keeps no text" in note.message
+    assert verdict.blame == ()
+
+
 @pytest.mark.parametrize(("lost", "blocks"), [(0, False), (2, False), (3, True)])
 def test_a_gold_set_that_names_no_document_at_all_blocks(write_run: WriteRun, lost: int, blocks: bool) -> None:
     unbound = {"set@1 text": lost} if lost else {}

@@ -79,6 +79,14 @@ def test_an_undetermined_rule_is_never_counted_as_held() -> None:
     assert "rules applied to slices: 1 undetermined" in lines
 
 
+def test_a_figure_that_the_baseline_lacks_is_not_counted_as_lacking_itself() -> None:
+    bare = replace(findings()[4], value=None, max_loss=0.02)
+    alone = replace(bare, value=0.9, message="none of the 3 documents has this figure in live")
+    lines = printed(verdict(NEW, VerdictStatus.PASS, [bare, alone]), 120)
+    counts = "1 without data (not judged), 1 without a like figure in the baseline (not judged)"
+    assert f"rules applied to slices: {counts}" in lines
+
+
 def test_a_foreign_name_cannot_colour_the_terminal() -> None:
     hostile = replace(findings()[0], slice_value="\x1b[31mred\u202e", message="of [bold]x[/bold]", loss=None)
     text = "\n".join(printed(verdict(NEW, VerdictStatus.FAIL, [hostile])))

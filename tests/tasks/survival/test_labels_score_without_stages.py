@@ -49,7 +49,7 @@ def test_new_questions_run_no_stage_and_leave_other_documents_alone(tmp_path: Pa
     first = run_engine(configuration)
     assert curve(first.session) == dict.fromkeys(MEASURED, 1.0)
 
-    label(tmp_path, "2", sluice="opens at seven metres of water", mole="lit from dusk")
+    label(tmp_path, "2", sluice="at three metres the sluice opens", mole="lit from dusk")
     second = run_engine(configuration)
     assert curve(second.session) == dict.fromkeys(MEASURED, 0.5)
     assert not any(row["computed"] for stages in second.locations.values() for row in stages.values())
