@@ -159,7 +159,10 @@ def evaluate(
     with reopen(config, run_id) as session:
         for name in stage or list(StageName):
             rows = session.rescore(name)
-            console.print(f"{name}: {rows.rows} rows, digest {rows.digest}", highlight=False)
+            said = "as it was: its generation of the index is kept no more, so that nothing can be read from it again"
+            if rows is not None:
+                said = f"{rows.rows} rows, digest {rows.digest}"
+            console.print(f"{name}: {said}", highlight=False)
 
 
 def _score_alone(config: Path, run_id: str, stage: list[StageName] | None, console: Console) -> None:

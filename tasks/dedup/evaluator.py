@@ -201,7 +201,8 @@ def _stability(rows: MetricRows, signed: Signed, decisions: dict[str, dict[str, 
     """Decides again from the stored signatures, in reverse order, and compares the kept documents.
 
     Where that was done before, with the same signatures, what was found then is told again. Where a text could be had
-    at one time only, what the two decisions differ in for want of it says nothing of the order: it has no value.
+    at one time only, what the two decisions differ in for want of it says nothing of the order: it has no value. The
+    same of a document whose keeper was erased since: it cannot be chosen again.
     """
     from tasks.dedup.decisions import decide
 
@@ -226,7 +227,9 @@ def _stability(rows: MetricRows, signed: Signed, decisions: dict[str, dict[str, 
     for_want_of_text = _reached_from(lost, decisions, second) if lost else set[str]()
     for document_id, row in decisions.items():
         stands = document_id in second and second[document_id]["cluster_id"] == row["cluster_id"]
-        if stands or document_id not in for_want_of_text:
+        if row["cluster_id"] not in decisions:
+            rows.without_value("keeper_stability", document_id, MetricStatus.NOT_APPLICABLE)
+        elif stands or document_id not in for_want_of_text:
             rows.ratio("keeper_stability", document_id, stands, 1)
         else:
             rows.without_value("keeper_stability", document_id, MetricStatus.INVALID)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from schemas.figures import FIGURES
 from schemas.names import StageName
+from tasks.errors import RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.figures import run_figures, stage_figures
 from tasks.figures.samples import details, document_samples
@@ -48,19 +49,20 @@ def drop_figures(lake: Lake, run_id: str, stage: StageName) -> None:
 
 
 def read_figures(lake: Lake, run_id: str, catalogue: Catalogue) -> pa.Table:
-    """The `FIGURES` rows of a run; aggregated anew where they were made under another catalogue. Writes nothing."""
-    paths = {stage: _path(lake, run_id, stage, catalogue) for stage in StageName}
-    if all(path.exists() for path in paths.values()):
-        return pa.concat_tables([read_table(path, FIGURES) for path in paths.values()])
+    """The `FIGURES` rows of a run; aggregated anew where they were made under another catalogue, or their file is torn.
+    Writes nothing."""
+    kept = [_kept(_path(lake, run_id, stage, catalogue)) for stage in StageName]
+    whole = [table for table in kept if table is not None]
+    if len(whole) == len(kept):
+        return pa.concat_tables(whole)
     with connect_run(lake, run_id, stages=()) as connection:
         return run_figures(connection, catalogue)
 
 
 def read_stage_figures(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> pa.Table:
     """`read_figures` of one stage; none where the run never came so far."""
-    path = _path(lake, run_id, stage, catalogue)
-    if path.exists():
-        return read_table(path, FIGURES)
+    if (kept := _kept(_path(lake, run_id, stage, catalogue))) is not None:
+        return kept
     if not (lake.run(run_id) / "locations.parquet").exists():
         return FIGURES.empty_table()
     with connect_run(lake, run_id, stages=()) as connection:
@@ -73,7 +75,8 @@ def read_samples(
     """Samples (`SAMPLES`) of these pairs of stage and measure, one pair after the other: stage, measure, samples.
 
     The order of the pairs is that of the stages, then of the names: the same for every run. What was not kept under
-    this catalogue, or was kept for other documents than the run's plan holds now, is made of the metric rows.
+    this catalogue, or for other documents than the run's plan holds now, or lies in a torn file, is made of the metric
+    rows.
     """
     stored = StoredSamples(Runs(lake).plan(run_id))
     connection: duckdb.DuckDBPyConnection | None = None
@@ -81,14 +84,22 @@ def read_samples(
         for stage in StageName:
             metrics = sorted(metric for of_stage, metric in judged if of_stage == stage)
             path = _samples_path(lake, run_id, stage, catalogue)
+            while metrics and (kept := stored.read(path, metrics[0])) is not None:
+                yield stage, metrics.pop(0), kept
             if not metrics:
-                continue
-            if stored.has(path):
-                yield from ((stage, metric, stored.read(path, metric)) for metric in metrics)
                 continue
             connection = connection or opened.enter_context(connect_run(lake, run_id, stages=()))
             for _ in details(connection, catalogue, (stage,), {stage: metrics}):
                 yield from ((stage, metric, document_samples(connection, [metric])) for metric in metrics)
+
+
+def _kept(path: Path) -> pa.Table | None:
+    if not path.exists():
+        return None
+    try:
+        return read_table(path, FIGURES)
+    except RunError:
+        return None  # torn: what it said follows from the rows
 
 
 def _samples_path(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> Path:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from schemas.figures import SAMPLES
 from tasks.figures.samples import hash_of, samples_by_metric
-from tasks.lake.files import replace_file, unreadable
+from tasks.lake.files import replace_file
 
 _OF_PLAN = ("doc_class", "cohort", "content_hash")
 """What the plan tells of a document: stored samples name its row there instead. One that the plan does not have, such
@@ -53,45 +53,34 @@ class StoredSamples:
 
     def __init__(self, plan: pa.Table) -> None:
         self._plan = plan
-        self._groups: dict[Path, dict[str, list[int]]] = {}
+        self._groups: dict[Path, dict[str, list[int]] | None] = {}
 
-    def has(self, path: Path) -> bool:
-        """Whether the file is there, and was kept for these documents."""
-        try:
-            footer = pq.read_metadata(path)
-        except (OSError, pa.ArrowInvalid):
-            return False
-        told = footer.metadata or {}
-        names = json.loads(told.get(_METRICS, b"[]"))
-        if told.get(_PLAN, b"").decode() != self._digest or len(names) != footer.num_row_groups:
-            return False
-        groups = self._groups[path] = {}
-        for i, metric in enumerate(names):
-            groups.setdefault(metric, []).append(i)
-        return True
-
-    def read(self, path: Path, metric: str) -> pa.Table:
-        """The samples (`SAMPLES`) of one measure from a file that is there.
-
-        Raises:
-            RunError: the file is torn, or not what its footer says.
-        """
-        groups = self._groups[path].get(metric)
+    def read(self, path: Path, metric: str) -> pa.Table | None:
+        """The samples (`SAMPLES`) of one measure; null where the file is not there, is torn, or was kept for others."""
+        groups = self._groups_in(path)
         if groups is None:
+            return None
+        if metric not in groups:
             return SAMPLES.empty_table()
         try:
             with pq.ParquetFile(path) as file:
-                stored = file.read_row_groups(groups, use_threads=False)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise unreadable(path, error) from error
+                stored = file.read_row_groups(groups[metric], use_threads=False)
+        except (OSError, pa.ArrowInvalid):
+            return None
         if pc.unique(stored.column("metric")).to_pylist() != [metric]:
-            raise unreadable(path, ValueError(f"{metric} is not where it should be"))
+            return None
         named = self._documents.take(stored.column("row"))
         known = pc.coalesce(stored.column("document_id"), named.column("document_id"))
         stored = stored.set_column(stored.schema.get_field_index("document_id"), "document_id", known)
         for field in _OF_PLAN:
             stored = stored.append_column(field, named.column(field))
         return stored.select(SAMPLES.names).cast(SAMPLES)
+
+    def _groups_in(self, path: Path) -> dict[str, list[int]] | None:
+        """The row groups of each measure."""
+        if path not in self._groups:
+            self._groups[path] = _groups_in(path, self._digest)
+        return self._groups[path]
 
     @cached_property
     def _digest(self) -> str:
@@ -101,6 +90,21 @@ class StoredSamples:
     def _documents(self) -> pa.Table:
         hashes = hash_of(self._plan.column("content_sha"))
         return self._plan.select(["document_id", "doc_class", "cohort"]).append_column("content_hash", hashes)
+
+
+def _groups_in(path: Path, plan_digest: str) -> dict[str, list[int]] | None:
+    try:
+        footer = pq.read_metadata(path)
+    except (OSError, pa.ArrowInvalid):
+        return None
+    told = footer.metadata or {}
+    names = json.loads(told.get(_METRICS, b"[]"))
+    if told.get(_PLAN, b"").decode() != plan_digest or len(names) != footer.num_row_groups:
+        return None
+    found: dict[str, list[int]] = {}
+    for i, metric in enumerate(names):
+        found.setdefault(metric, []).append(i)
+    return found
 
 
 def _digest(plan: pa.Table) -> str:

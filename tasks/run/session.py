@@ -228,8 +228,13 @@ class Session:
             return ""
         return f" ({part['taken']} documents taken in, {part['held']} as they were, {part['left_out']} left out)"
 
-    def rescore(self, stage: StageName) -> Rescored:
-        """Scores a stage of a finished run anew and says what came out."""
+    def rescore(self, stage: StageName) -> Rescored | None:
+        """Scores a stage of a finished run anew and says what came out.
+
+        Null where the stage's facts are read from a generation of the index that is kept no more: its rows stay.
+        """
+        if STAGES[stage].reads_index and not self._index_can_be_read():
+            return None
         self.score(stage, batches := self.batches(), anew=True)
         locations = all_locations(batches).sort_by([("document_id", "ascending"), ("stage", "ascending")])
         write_table(locations, self.context.folder / "locations.parquet", LOCATIONS)
@@ -272,11 +277,15 @@ class Session:
         return made
 
     def index_is_kept(self) -> bool:
-        """Whether the generation that this run's index facts were read from can still be opened."""
+        """Whether there is a generation that this run's index facts were read from, and it can still be opened."""
+        return self._index_can_be_read() and self._index_under_test(self.runs.manifest(self.context.run_id)) is not None
+
+    def _index_can_be_read(self) -> bool:
         try:
-            return self._index_under_test(self.runs.manifest(self.context.run_id)) is not None
+            self._index_under_test(self.runs.manifest(self.context.run_id))
         except RunError:
             return False
+        return True
 
     def _references(self, manifest: dict[str, Any]) -> dict[str, str]:
         """The runs that this one is compared with: the one that made what was live, and the pinned one."""

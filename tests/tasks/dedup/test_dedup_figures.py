@@ -43,8 +43,10 @@ def _measured(
     settings: DedupSettings = DEFAULT,
     complete: str = "",
     lost: tuple[str, str] = ("", ""),
+    erased: str = "",
 ) -> list[dict[str, Any]]:
-    """`lost` are documents whose text cannot be had when decisions are made, and when they are made again."""
+    """`lost` are documents whose text cannot be had when decisions are made, and when they are made again; `erased` are
+    those that are no more when the decisions are looked at."""
     documents = pa.Table.from_pylist(
         [
             {"document_id": d, "source": "s", "uri": f"{d}.md", "locator": d, "doc_class": "c", "groups": [],
@@ -64,6 +66,10 @@ def _measured(
         lost=frozenset(lost[0]),
     )
     decisions = decide([signatures], lambda ids: {d: texts[d] for d in ids if d not in lost[0]}, settings, {})
+    documents, signatures, decisions = (
+        table.filter(pa.array([d not in erased for d in table.column("document_id").to_pylist()]))
+        for table in (documents, signatures, decisions)
+    )
 
     def outputs(stage: StageName) -> Iterator[pa.Table]:
         yield from (table for table in ({StageName.DEDUP: decisions, StageName.NORMALIZE: clean}[stage],))
@@ -167,6 +173,16 @@ def test_what_differs_for_want_of_a_text_is_no_instability(lost: tuple[str, str]
     assert bool(changed) == bool(without)
     assert all(own[d]["value"] is None for d in changed)
     assert {own[d]["value"] for d in own.keys() - changed} == {1}
+
+
+def test_a_document_whose_keeper_was_erased_has_no_stability() -> None:
+    rows = {row["document_id"]: row for row in _measured({}, erased="a") if row["metric"] == "keeper_stability"}
+    assert {d: (row["status"], row["value"]) for d, row in rows.items()} == {
+        "b": ("not_applicable", None),  # dropped for a
+        "c": ("ok", 1),
+        "d": ("ok", 1),
+        "e": ("ok", 1),
+    }
 
 
 def test_a_document_that_stands_inside_another_is_counted() -> None:

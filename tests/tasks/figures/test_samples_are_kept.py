@@ -14,7 +14,7 @@ from schemas.names import StageName
 from tasks.figures import stored
 from tasks.figures.catalogue import load_catalogue
 from tasks.figures.samples import details, document_samples, hash_of
-from tasks.figures.stored import drop_figures, make_figures, read_samples
+from tasks.figures.stored import drop_figures, make_figures, read_figures, read_samples, read_stage_figures
 from tasks.figures.stored_samples import StoredSamples, store_samples
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
@@ -105,6 +105,20 @@ def test_a_file_that_is_missing_or_torn_is_made_up_for(lake: Lake, content: byte
     assert kept(lake) == expected
 
 
+def test_torn_pages_and_torn_figures_are_made_up_for(lake: Lake) -> None:
+    samples, figures = kept(lake), read_figures(lake, NEW, CATALOGUE)
+    for path in lake.run(NEW).glob("figures/*/parse*.parquet"):
+        content = bytearray(path.read_bytes())
+        if path.stem == "parse":
+            content = content[: len(content) // 2]
+        else:  # the footer, at the end, is whole
+            content[4 : len(content) // 2] = bytes(len(content) // 2 - 4)
+        path.write_bytes(content)
+    assert kept(lake) == samples
+    assert read_figures(lake, NEW, CATALOGUE).equals(figures)
+    assert read_stage_figures(lake, NEW, StageName.PARSE, CATALOGUE).num_rows > 0
+
+
 def test_hashes_are_those_of_duckdb() -> None:
     digests = pa.chunked_array([["a", None], ["bytes"]])
     with duckdb.connect(":memory:") as connection:
@@ -133,8 +147,8 @@ def test_what_has_no_samples_or_is_no_document_of_the_plan_displaces_nothing(tmp
         for _ in details(connection, CATALOGUE, ["parse"]):
             store_samples(connection, path, plan)
     kept = StoredSamples(plan)
-    assert kept.has(path)
-    found = {name: kept.read(path, name).to_pylist() for name in ("cer", "rows_in", "seconds", "teds")}
+    tables = {name: kept.read(path, name) for name in ("cer", "rows_in", "seconds", "teds")}
+    found = {name: table.to_pylist() for name, table in tables.items() if table is not None}
     assert [(row["document_id"], row["amount"], row["weight"]) for row in found["cer"]] == [("a", 1.0, 10.0)]
     assert found["rows_in"] == found["teds"] == []
     assert [(row["document_id"], row["doc_class"], row["amount"]) for row in found["seconds"]] == [
@@ -150,12 +164,12 @@ def test_a_footer_that_names_other_groups_is_not_believed(lake: Lake) -> None:
     with pq.ParquetFile(path) as file:
         groups = [file.read_row_group(i) for i in range(file.num_row_groups)]
         told = file.schema_arrow.metadata
-    assert StoredSamples(plan).has(path)
+    assert StoredSamples(plan).read(path, "cer") is not None
     with pq.ParquetWriter(path, groups[0].schema) as writer:
         for group in [groups[0].slice(0, 0), *groups]:
             writer.write_table(group)
         writer.add_key_value_metadata(told)
-    assert not StoredSamples(plan).has(path)
+    assert StoredSamples(plan).read(path, "cer") is None
 
 
 def test_a_run_that_ends_between_its_rows_and_its_figures_has_none_of_what_is_no_more(lake: Lake) -> None:

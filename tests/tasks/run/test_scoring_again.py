@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from schemas.names import StageName
 from tasks.run.fetching import run_fetch
 from tests.tasks.run.runs_by_hand import started
@@ -29,3 +31,16 @@ def test_scoring_again_leaves_the_rows_that_a_later_run_reads(tmp_path: Path) ->
         len({*files, *(p["measures_file"] for p in sessions[0].runs.locations("20260101t000001-aaaa").to_pylist())})
         == 3
     )
+
+
+@pytest.mark.parametrize("stage", [StageName.PII, StageName.INDEX])
+def test_what_reads_an_index_that_is_kept_no_more_stays_as_it_was(tmp_path: Path, stage: StageName) -> None:
+    session = started(tmp_path / "lake", 1, [{"name": "s", "type": "files", "root": str(tmp_path)}])
+    run_id = session.context.run_id
+    facts = session.context.lake.run(run_id) / "facts" / f"{stage}.parquet"
+    facts.parent.mkdir(parents=True)
+    facts.write_bytes(b"as it was")
+    gone = {"table": "chunks-1", "version": 7, "run_id": run_id, "dimension": 3, "embedding": "m@1"}
+    session.runs.update(run_id, candidate=gone)
+    assert session.rescore(stage) is None
+    assert facts.read_bytes() == b"as it was"
