@@ -95,7 +95,7 @@ def private_server(home: Path, *, scheduling: bool = False) -> Iterator[str]:
                     f"{home / 'server.log'} and look at the machine's memory",
                 ) from error
             finally:
-                _end_delivery()
+                end_delivery()
 
 
 def wait_until_recorded(url: str, expected_task_runs: int, *, since: datetime) -> int:
@@ -171,7 +171,7 @@ def _running(home: Path, *, ui: bool, scheduling: bool = False) -> Iterator[tupl
         _stop(process)
 
 
-def _end_delivery() -> None:
+def end_delivery() -> None:
     """Ends Prefect's services that deliver events and logs, so that the next server gets services of its own.
 
     What they cannot deliver within 5 s is given up. Left alone, they would try again and again against a server

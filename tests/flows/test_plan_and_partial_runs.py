@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.flows.corpus import corpusgate
 from tests.flows.notes import ONE_WORKER
 from tests.tasks.run.notes import write_notes
 
@@ -41,19 +40,20 @@ def test_a_plan_is_told_for_people_and_for_machines(tmp_path: Path, command_line
 
 
 def test_a_mass_deletion_ends_with_3_and_a_partial_run_says_that_it_is_one(
-    tmp_path: Path, prefect: dict[str, str], command_line: CommandLine
+    tmp_path: Path, recorded_command_line: CommandLine
 ) -> None:
     write_notes(tmp_path / "notes")
-    config = configured(tmp_path)
-    part = corpusgate("run", config, "--limit", "14", environment=prefect)
-    assert part.returncode == 0, part.stderr
-    assert "(14 documents taken in, 0 as they were, 2 left out)" in " ".join(part.stdout.split())
+    config = str(configured(tmp_path))
+    call = recorded_command_line(tmp_path)
+    code, out, err = call("run", config, "--limit", "14")
+    assert code == 0, err
+    assert "(14 documents taken in, 0 as they were, 2 left out)" in " ".join(out.split())
     for path in sorted((tmp_path / "notes").iterdir())[:12]:
         path.unlink()
-    assert "the run would stop: 12 of the 14 live documents" in command_line(tmp_path)("plan", str(config))[1]
-    stopped = corpusgate("run", config, environment=prefect)
-    assert stopped.returncode == 3
-    assert "would delete 12 of the 14 live documents of source 'notes'" in stopped.stderr
-    assert "--allow-mass-delete" in stopped.stderr
-    meant = corpusgate("run", config, "--allow-mass-delete", environment=prefect)
-    assert meant.returncode == 0, meant.stdout + meant.stderr
+    assert "the run would stop: 12 of the 14 live documents" in call("plan", config)[1]
+    code, _, err = call("run", config)
+    assert code == 3
+    assert "would delete 12 of the 14 live documents of source 'notes'" in err
+    assert "--allow-mass-delete" in err
+    code, out, err = call("run", config, "--allow-mass-delete")
+    assert code == 0, out + err

@@ -10,20 +10,23 @@ import pytest
 
 from schemas.names import StageName
 from tasks.lake.runs import Runs
+from tests.engine import run_engine
 from tests.flows.corpus import ROOT, change, corpusgate, lake_of, last_run, small_corpus
 from tests.flows.rows import run_rows
 
 KILLER = ("tests/flows/killed_at_a_write.py",)
 
+CommandLine = Callable[[Path], Callable[..., tuple[int, str, str]]]
+
 pytestmark = pytest.mark.xdist_group("runs")
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, prefect: dict[str, str]) -> Path:
-    """A corpus that was run once, without any trouble."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus that was run once, without any trouble and without Prefect."""
     configuration = small_corpus(tmp_path_factory.mktemp("undisturbed"))
-    done = corpusgate("run", configuration, environment=prefect)
-    assert done.returncode == 0, done.stderr
+    promotion = run_engine(configuration).promotion
+    assert promotion.startswith("promoted"), promotion
     return configuration
 
 
@@ -36,7 +39,12 @@ def computed(configuration: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(("write", "server"), [(1, "kept"), (24, "kept"), (53, "own"), (82, "kept"), (95, "kept")])
 def test_a_run_killed_at_any_write_is_finished_by_the_same_command(
-    tmp_path: Path, undisturbed: Path, prefect: dict[str, str], write: int, server: str
+    tmp_path: Path,
+    undisturbed: Path,
+    recorded_command_line: CommandLine,
+    prefect: dict[str, str],
+    write: int,
+    server: str,
 ) -> None:
     configuration = small_corpus(tmp_path)
     environment = prefect if server == "kept" else {}
@@ -46,8 +54,12 @@ def test_a_run_killed_at_any_write_is_finished_by_the_same_command(
     psutil.wait_procs(left, timeout=10)
     assert not [process for process in left if process.is_running()]
 
-    again = corpusgate("run", configuration, environment=environment)
-    assert again.returncode == 0, again.stderr
+    if server == "own":
+        again = corpusgate("run", configuration)
+        assert again.returncode == 0, again.stderr
+    else:
+        code, _, err = recorded_command_line(tmp_path)("run", str(configuration))
+        assert code == 0, err
     expected = run_rows(lake_of(undisturbed), last_run(undisturbed))
     found = run_rows(lake_of(configuration), last_run(configuration))
     assert found.keys() == expected.keys()
@@ -56,26 +68,25 @@ def test_a_run_killed_at_any_write_is_finished_by_the_same_command(
 
 
 def test_an_unchanged_second_run_computes_no_document_and_flips_nothing(
-    undisturbed: Path, prefect: dict[str, str]
+    undisturbed: Path, recorded_command_line: CommandLine
 ) -> None:
     live = (lake_of(undisturbed).index / "live.json").read_bytes()
-    done = corpusgate("run", undisturbed, environment=prefect)
-    assert done.returncode == 0, done.stderr
+    code, _, err = recorded_command_line(undisturbed.parent)("run", str(undisturbed))
+    assert code == 0, err
     assert computed(undisturbed) == {}
     assert (lake_of(undisturbed).index / "live.json").read_bytes() == live
 
 
-def test_a_new_chunk_size_runs_chunk_and_what_follows_only(tmp_path: Path, prefect: dict[str, str]) -> None:
+def test_a_new_chunk_size_runs_chunk_and_what_follows_only(tmp_path: Path, recorded_command_line: CommandLine) -> None:
     configuration = small_corpus(tmp_path, keep=("bulletins",))
-    assert corpusgate("run", configuration, environment=prefect).returncode == 0
+    run_engine(configuration, measured=False)
     change(configuration, lambda settings: settings["stages"]["chunk"].update(max_tokens=120))
-    assert corpusgate("run", configuration, environment=prefect).returncode in (0, 1)
+    code, _, err = recorded_command_line(tmp_path)("run", str(configuration))
+    assert code in (0, 1), err
     assert set(computed(configuration)) == {"chunk", "metadata", "embed", "index"}
 
 
-def test_evaluate_rebuilds_equal_rows_from_the_lake_alone(
-    undisturbed: Path, command_line: Callable[[Path], Callable[..., tuple[int, str, str]]]
-) -> None:
+def test_evaluate_rebuilds_equal_rows_from_the_lake_alone(undisturbed: Path, command_line: CommandLine) -> None:
     lake, run_id = lake_of(undisturbed), last_run(undisturbed)
     before = run_rows(lake, run_id)
     hidden = undisturbed.parent / "corpus-elsewhere"
