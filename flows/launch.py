@@ -76,7 +76,7 @@ def launch(
         lake.create()
         with lake.exclusive(wait):
             check_before_running(configuration, lake, asks_sources=options.asks_sources)
-            begun.append(context := open_context(configuration, lake, progress, fail_on, options))
+            begun.append(context := open_context(configuration, lake, progress, fail_on, options, config))
             with _withheld(context), _recorded(context), machine_is_named("the run"):
                 if within_flow:
                     verdict, promotion = _flow(context, None)
@@ -159,8 +159,9 @@ def open_context(
     progress: Progress,
     fail_on: FailOn = "fail",
     options: RunOptions = WHOLE,
+    config: Path | None = None,
 ) -> RunContext:
-    """A new run in a lake that this process holds."""
+    """A new run in a lake that this process holds; `config` is the file of its configuration, where there is one."""
     now = datetime.now(UTC)
     withhold(configuration, lake, resting=True)
     ledger = Ledger(lake.ledger)
@@ -177,6 +178,7 @@ def open_context(
         started_at=now.isoformat(),
         code_version=version("corpusgate"),
         code_digest=code_digest(context.bases),
+        configuration_file=None if config is None else str(config),
         configuration_digest=digest(configuration.model_dump(mode="json")),
         stage_bases={name.value: base for name, base in context.bases.items()},
         stage_settings=configuration.stages.model_dump(mode="json"),

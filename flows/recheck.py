@@ -22,6 +22,7 @@ from flows.with_parent import die_with_parent
 from schemas.names import StageName
 from schemas.verdict import EXIT_UNDETERMINED, FailOn
 from tasks.errors import CorpusgateError
+from tasks.proposed import addressed
 from tasks.report.terminal import answer_line, blame_lines
 from tasks.report.values import markdown_text
 
@@ -49,7 +50,7 @@ def recheck(config: str, fail_on: FailOn = "fail", wait: float = 600.0) -> State
         for note in getattr(error, "__notes__", ()):
             logger.warning(note)
         # A state and not the exception, so that its message says what to do.
-        return Failed(message=f"{error}; what to do: {error.remedy}")
+        return Failed(message=f"{error}; what to do: {addressed(error.remedy, Path(config))}")
     create_markdown_artifact(key=ARTIFACT, markdown=_page(finished, fail_on), description="What the gate decided")
     if finished.notified is not None:
         logger.log(logging.INFO if finished.notified.delivered else logging.WARNING, finished.notified.sentence)

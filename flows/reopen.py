@@ -33,7 +33,7 @@ def reopen(config: Path, name: str, *, scores: bool = True) -> Iterator[Session]
     if not Runs(lake).is_readable(run_id):
         raise ConfigurationError(
             f"run {run_id} did not finish, so there is nothing to score",
-            remedy=f"finish it first: corpusgate run {config}",
+            remedy="finish it first: `corpusgate run`",
         )
     if scores:
         refuse_without_texts(lake, run_id, "scoring a run again")

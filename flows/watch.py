@@ -20,6 +20,7 @@ from flows.own_packages import module_path_flags
 from schemas.verdict import EXIT_BLOCKED, EXIT_PASSED, EXIT_UNDETERMINED, FailOn
 from tasks.errors import CorpusgateError
 from tasks.fetch.snapshot import look_at
+from tasks.proposed import addressed
 from tasks.run.configuration import load_configuration
 
 LONGEST_PAUSE_SECONDS = 600.0
@@ -98,7 +99,7 @@ def _loop(config: Path, pace: Pace, *, wait: float, fail_on: FailOn, once: bool,
         except CorpusgateError as error:
             troubles += 1
             pause = pace.after_trouble(troubles)
-            say(f"{error}; {error.remedy}; looking again in {pause:g} s")
+            say(f"{error}; {addressed(error.remedy, config)}; looking again in {pause:g} s")
             time.sleep(pause)
             continue
         if not settling.is_due(seen, taken=taken, now=time.monotonic()):

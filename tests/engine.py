@@ -91,11 +91,12 @@ def run_stages(
 
     Of what is live, the measures that the run would be held against are taken if it is to be `measured`.
     """
+    config = configuration if isinstance(configuration, Path) else None
     if isinstance(configuration, Path):
         configuration = load_configuration(configuration)
     lake = Lake(configuration.lake)
     lake.create()
-    context = open_context(configuration, lake, Silent(), options=options)
+    context = open_context(configuration, lake, Silent(), options=options, config=config)
     session = Session(context)
     batches = [run_fetch(context, batch) for batch in session.plan()]
     for stage in (StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE):

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, existing_lake
+from flows.cli.options import ConfigOption, existing_lake
+from tasks.proposed import DEFAULT_CONFIG, addressed
 
 
 def add_to(app: typer.Typer) -> None:
@@ -48,7 +49,7 @@ def doctor(
     for finding in findings:
         console.print(f"{'ok  ' if finding.ok else 'BAD '} {finding.what}", highlight=False, markup=False)
         if not finding.ok:
-            console.print(f"     what to do: {finding.remedy}", highlight=False, markup=False)
+            console.print(f"     what to do: {addressed(finding.remedy, config)}", highlight=False, markup=False)
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
 
 

@@ -7,7 +7,9 @@ import typer
 from rich.console import Console
 
 from flows.cli import administration, corpora, erasure, inspection, plan, quarantine, runs, scheduled, search, sweeps
+from flows.cli.options import given_config
 from tasks.errors import ConfigurationError, CorpusgateError
+from tasks.proposed import addressed
 from tasks.report.values import plain_lines
 
 EXIT_WRONG_USAGE = 2
@@ -41,9 +43,8 @@ def main() -> None:
     except CorpusgateError as error:
         console = Console(stderr=True, soft_wrap=True, highlight=False)
         console.print(plain_lines(f"corpusgate: {error}"), style="red", markup=False)
-        console.print(plain_lines(f"  what to do: {error.remedy}"), markup=False)
-        for note in getattr(error, "__notes__", ()):
-            console.print(plain_lines(f"  {note}"), markup=False)
+        for line in (f"what to do: {error.remedy}", *getattr(error, "__notes__", ())):
+            console.print(plain_lines(f"  {addressed(line, given_config())}"), markup=False)
         sys.exit(EXIT_WRONG_USAGE if isinstance(error, ConfigurationError) else EXIT_RUN_FAILED)
     except SystemExit as leaving:  # typer's answer to Ctrl-C
         if leaving.code == EXIT_INTERRUPTED:

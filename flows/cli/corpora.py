@@ -10,6 +10,7 @@ from rich.console import Console
 
 from tasks.errors import ConfigurationError
 from tasks.gold.importers.formats import FORMATS
+from tasks.proposed import proposed
 from tasks.report.values import plain_lines
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def init(
         raise ConfigurationError(
             f"{path} cannot be written: {error.strerror}", remedy="give a path in a folder that exists"
         ) from error
-    Console(soft_wrap=True).print(f"wrote {path}; next: corpusgate run {path}", highlight=False, markup=False)
+    Console(soft_wrap=True).print(f"wrote {path}; next: {proposed('run', path)}", highlight=False, markup=False)
 
 
 def schema() -> None:

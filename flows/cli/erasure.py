@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, existing_lake
+from flows.cli.options import ConfigOption, JsonOption, existing_lake
+from tasks.proposed import DEFAULT_CONFIG
 
 
 def add_to(app: typer.Typer) -> None:

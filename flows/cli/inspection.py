@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, RunArgument, existing_lake, found_by
+from flows.cli.options import ConfigOption, JsonOption, RunArgument, existing_lake
 from tasks.errors import ConfigurationError
+from tasks.proposed import DEFAULT_CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ def status(config: ConfigOption = DEFAULT_CONFIG, as_json: JsonOption = False) -
     from tasks.report.status import print_status, read_status
 
     _, lake = existing_lake(config)
-    found = read_status(lake, found_by(config))
+    found = read_status(lake, config)
     if as_json:
         _write_json(found.to_json())
     else:
@@ -70,7 +71,7 @@ def report(
     from tasks.report.write import write_report
 
     _, lake = existing_lake(config)
-    page = write_report(lake, Runs(lake).resolve(run_id), load_catalogue())
+    page = write_report(lake, Runs(lake).resolve(run_id), load_catalogue(), config)
     sys.stdout.write(f"{page}\n" if path_only else page.with_suffix(".md").read_text(encoding="utf-8"))
 
 
@@ -106,7 +107,7 @@ def trace(
     if as_json:
         _write_json(found.to_json())
     else:
-        print_trace(_console(), found, catalogue)
+        print_trace(_console(), found, catalogue, config)
 
 
 def compare(
@@ -186,7 +187,7 @@ def sql(
     if param and not named:
         raise ConfigurationError("--param goes with a named query", remedy="write the value into the SELECT itself")
     if query == "two_runs":
-        raise ConfigurationError("two_runs reads two runs", remedy="corpusgate compare RUN_A RUN_B")
+        raise ConfigurationError("two_runs reads two runs", remedy="`corpusgate compare RUN_A RUN_B`")
     _, lake = existing_lake(config)
     # Aggregating takes a moment; a query that does not name the figures need not wait for it.
     text = available()[query].text if query in available() else query

@@ -2,7 +2,7 @@
 
 import math
 import re
-import shlex
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
@@ -11,28 +11,35 @@ import typer
 from tasks.lake.layout import Lake
 from tasks.run.configuration import Configuration, load_configuration
 
+_GIVEN: ContextVar[Path | None] = ContextVar("configuration", default=None)
+
+
+def _remember(config: Path) -> Path:
+    _GIVEN.set(config)
+    return config
+
+
+def given_config() -> Path | None:
+    """The configuration that the command in this process was given; null where it takes none.
+
+    What goes wrong with a command is told after it has ended, and what to do next is about the same corpus.
+    """
+    return _GIVEN.get()
+
+
 ConfigArgument = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="The configuration (`corpusgate init` writes one).")
+    Path,
+    typer.Argument(metavar="CONFIG", help="The configuration (`corpusgate init` writes one).", callback=_remember),
 ]
 ConfigOption = Annotated[
-    Path, typer.Option("--config", "-c", metavar="CONFIG", help="The configuration of the corpus.")
+    Path,
+    typer.Option("--config", "-c", metavar="CONFIG", help="The configuration of the corpus.", callback=_remember),
 ]
 RunArgument = Annotated[
     str,
     typer.Argument(metavar="RUN", help="A run id, the beginning of one, or `last`: the newest that got to its gate."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on standard output.")]
-
-DEFAULT_CONFIG = Path("corpusgate.yaml")
-
-
-def found_by(config: Path) -> str:
-    """What a command that is proposed must end with so that it finds the same configuration.
-
-    >>> found_by(Path("corpusgate.yaml")), found_by(Path("my demo/corpusgate.yaml"))
-    ('', " --config 'my demo/corpusgate.yaml'")
-    """
-    return "" if config == DEFAULT_CONFIG else f" --config {shlex.quote(str(config))}"
 
 
 def finite(value: float) -> float:
@@ -77,7 +84,7 @@ def existing_lake(config: Path) -> tuple[Configuration, Lake]:
     lake = Lake(configuration.lake)
     if not (lake.root / "lake.json").exists():
         raise ConfigurationError(
-            f"there is no lake at {lake.root} yet", remedy=f"run the pipeline first: corpusgate run {config}"
+            f"there is no lake at {lake.root} yet", remedy="run the pipeline first: `corpusgate run`"
         )
     return configuration, lake
 

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigArgument, JsonOption
+from flows.cli.options import ConfigArgument, JsonOption
 from schemas.names import StageName
+from tasks.proposed import DEFAULT_CONFIG
 from tasks.run.configuration import load_configuration
 from tasks.run.options import RunOptions
 

@@ -9,10 +9,11 @@ import typer
 from rich.console import Console
 
 from flows.cli.inspection import RunOption
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WaitOption, existing_lake, found_by
+from flows.cli.options import ConfigOption, JsonOption, WaitOption, existing_lake
 from flows.cli.runs import FailOnOption, run_and_report
 from schemas.names import StageName
 from tasks.errors import ConfigurationError
+from tasks.proposed import DEFAULT_CONFIG, proposed
 from tasks.run.options import RunOptions
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def list_quarantine(
         groups, documents = ([asdict(each) for each in part] for part in (grouped(held), held))
         _write_json({"run": found, "groups": groups, "documents": documents})
     else:
-        print_quarantine(Console(), found, held, found_by(config))
+        print_quarantine(Console(), found, held, config)
 
 
 @quarantine.command("show")
@@ -91,7 +92,7 @@ def show_quarantine(
     if as_json:
         _write_json(shown.to_json())
     else:
-        print_shown(Console(), shown, found_by(config))
+        print_shown(Console(), shown, config)
 
 
 @quarantine.command("retry")
@@ -134,8 +135,8 @@ def retry_quarantine(
     without = [held for held in wanted if not held.has_bytes]
     if without:
         Console(stderr=True, soft_wrap=True).print(
-            f"{len(without)} documents failed at fetch, so the lake has no bytes of them; corpusgate run asks their "
-            "sources again",
+            f"{len(without)} documents failed at fetch, so the lake has no bytes of them; "
+            f"{proposed('run', config)} asks their sources again",
             highlight=False,
         )
     if not (ids := [held.document_id for held in wanted if held.has_bytes]):
@@ -143,7 +144,9 @@ def retry_quarantine(
             "no document in quarantine can be tried again from the lake"
             if without
             else "nothing to try again is in quarantine",
-            remedy="corpusgate run asks the sources" if without else "corpusgate quarantine list shows what there is",
+            remedy="`corpusgate run` asks the sources"
+            if without
+            else "`corpusgate quarantine list` shows what there is",
         )
     Console(stderr=True, soft_wrap=True).print(f"documents that are tried again: {len(ids)}", highlight=False)
     options = RunOptions(retry=tuple(ids))
@@ -165,7 +168,7 @@ def _wanted(config: ConfigOption, documents: list[str], stage: StageName | None,
     if absent:
         raise ConfigurationError(
             f"{absent[0]} is not in quarantine{' under these conditions' if stage or reason else ''}",
-            remedy="corpusgate quarantine list shows what there is",
+            remedy="`corpusgate quarantine list` shows what there is",
         )
     return [each for each in held if each.document_id in named]
 

@@ -8,17 +8,16 @@ import typer
 from rich.console import Console
 
 from flows.cli.options import (
-    DEFAULT_CONFIG,
     ConfigArgument,
     ConfigOption,
     JsonOption,
     RunArgument,
     WaitOption,
     existing_lake,
-    found_by,
 )
 from flows.cli.plan import ForceOption, LimitOption, MassDeleteOption, OnlyOption, run_options
 from schemas.names import StageName
+from tasks.proposed import DEFAULT_CONFIG
 from tasks.run.options import WHOLE, RunOptions
 
 FailOn = Literal["fail", "warn"]
@@ -97,7 +96,7 @@ def _demo(folder: Path, *, regress: bool) -> Path:
     except OSError as error:
         raise ConfigurationError(
             f"the demo cannot be written to {folder}: {error.strerror}",
-            remedy="give a folder that can be made and written: corpusgate demo --folder FOLDER",
+            remedy="give a folder that can be made and written: `corpusgate demo --folder FOLDER`",
         ) from error
 
 
@@ -120,7 +119,7 @@ def run_and_report(
     if as_json:
         sys.stdout.write(json_text(finished.verdict.to_json()) + "\n")
     elif not quiet:
-        print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion, found_by(config))
+        print_verdict(Console(soft_wrap=True), finished.verdict, finished.folder, finished.promotion, config)
     return finished.verdict.exit_code(fail_on)
 
 
@@ -174,7 +173,7 @@ def _score_alone(config: Path, run_id: str, stage: list[StageName] | None, conso
     if stage:
         raise ConfigurationError(
             "--stage does not go with --alone: what a stage is given alone is made stage by stage",
-            remedy="leave --stage away, and ask for one stage afterwards: corpusgate sql alone -p stage=pii",
+            remedy="leave --stage away, and ask for one stage afterwards: `corpusgate sql alone -p stage=pii`",
         )
     with reopen(config, run_id) as session:
         session.score_alone()
@@ -212,7 +211,7 @@ def gate(
                 verdict,
                 session.context.folder,
                 "judged again; live is untouched",
-                found_by(config),
+                config,
             )
     raise typer.Exit(verdict.exit_code(fail_on))
 
@@ -232,7 +231,7 @@ def rollback(config: ConfigOption = DEFAULT_CONFIG) -> None:
         index = LanceIndex(lake.index, configuration.stages.index)
         live = index.live()
         if live is None:
-            raise ConfigurationError("nothing is live yet", remedy=f"promote something first: corpusgate run {config}")
+            raise ConfigurationError("nothing is live yet", remedy="promote something first: `corpusgate run`")
         now = index.rollback(expected=live)
     Console(soft_wrap=True).print(
         f"live again: run {now.generation.run_id} (was {live.generation.run_id})", highlight=False

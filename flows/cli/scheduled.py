@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigArgument, duration, finite
+from flows.cli.options import ConfigArgument, duration, finite
 from flows.cli.runs import FailOnOption
 from tasks.errors import ConfigurationError
+from tasks.proposed import DEFAULT_CONFIG
 
 WaitOption = Annotated[
     float,

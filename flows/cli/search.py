@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, existing_lake
+from flows.cli.options import ConfigOption, JsonOption, existing_lake
 from tasks.errors import ConfigurationError
+from tasks.proposed import DEFAULT_CONFIG
 
 if TYPE_CHECKING:
     from tasks.run.search import Hit

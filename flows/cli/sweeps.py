@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from flows.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WaitOption, existing_lake
+from flows.cli.options import ConfigOption, JsonOption, WaitOption, existing_lake
+from tasks.proposed import DEFAULT_CONFIG
 from tasks.run.context import Progress
 
 _WIDTH_ELSEWHERE = 120

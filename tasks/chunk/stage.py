@@ -54,7 +54,7 @@ def chunk_document(
         raise DocumentError(
             "no_content",
             "no text is left of the document after parsing and cleaning",
-            remedy="look at what parse and boilerplate kept (corpusgate trace); a scan may need OCR",
+            remedy="look at what parse and boilerplate kept (`corpusgate trace`); a scan may need OCR",
         )
     offsets = RedactionMap(redacted["spans"])
     pieces = kept_pieces(parsed["elements"], normalized["elements"], text, offsets)

@@ -217,8 +217,10 @@ def _nearest(
     """The first chunks of each question's tenant by cosine, equal ones by chunk id; from one pass over all vectors.
 
     `RANKS` of them, or as many as are relevant where these are more. Vectors that were not made by `model`
-    (name@version) are left out; the tenants that have such are the second value.
+    (name@version), or in another number of dimensions, are left out; the tenants that have such are the second value. A
+    vector that is not as long as its row says, or not of finite numbers, is found by no search (`coverage` counts it).
     """
+    dimension = questions.shape[1]
     foreign: set[str] = set()
     owner = dict(
         zip(
@@ -232,17 +234,17 @@ def _nearest(
     asking = np.array([one.tenant for one in asked], dtype=object)
     depth = [max(RANKS, len(one.gains())) for one in asked]
     for table in evidence.outputs(StageName.EMBED):
-        said = [table.column(name).to_pylist() for name in ("document_id", "model", "model_version")]
-        for document_id, name, version, embeddings in zip(*said, _lists(table.column("embeddings")), strict=True):
-            if f"{name}@{version}" != model:
+        said = [table.column(name).to_pylist() for name in ("document_id", "model", "model_version", "dimension")]
+        for document_id, name, version, wide, embeddings in zip(*said, _lists(table.column("embeddings")), strict=True):
+            if f"{name}@{version}" != model or wide != dimension:
                 foreign.add(owner[document_id])
                 continue
             mine = np.flatnonzero(asking == owner[document_id])
             if not len(mine) or not len(embeddings):
                 continue
-            ids = pc.struct_field(embeddings, "chunk_id").to_pylist()
-            vectors = pc.struct_field(embeddings, "vector")
-            matrix = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(ids), -1)
+            ids, matrix = _sound_vectors(embeddings, dimension)
+            if not ids:
+                continue
             scores = questions[mine] @ matrix.T
             for question, row, nearest in zip(mine.tolist(), scores, scores.max(axis=1).tolist(), strict=True):
                 if len(best[question]) == depth[question] and -nearest > best[question][-1][0]:
@@ -260,6 +262,18 @@ def _nearest(
                 if chunk_id in wanted:
                     places[chunk_id] = _Hit(chunk_id, document_id, start, end)
     return [[places[chunk_id] for _, chunk_id in hits] for hits in best], foreign
+
+
+def _sound_vectors(embeddings: pa.StructArray, dimension: int) -> tuple[list[str], NDArray[np.float32]]:
+    """Chunk ids and vectors, of those that are vectors of this dimension."""
+    vectors = pc.struct_field(embeddings, "vector")
+    right = pc.fill_null(pc.equal(pc.list_value_length(vectors), dimension), False)
+    ids = pc.struct_field(embeddings, "chunk_id").filter(right).to_pylist()
+    matrix = vectors.filter(right).flatten().to_numpy(zero_copy_only=False).reshape(len(ids), dimension)
+    finite = np.isfinite(matrix).all(axis=1)
+    if finite.all():
+        return ids, matrix
+    return [chunk_id for chunk_id, sound in zip(ids, finite.tolist(), strict=True) if sound], matrix[finite]
 
 
 def _lists(column: pa.ChunkedArray) -> Iterator[pa.StructArray]:

@@ -96,7 +96,7 @@ def find_document(lake: Lake, name: str) -> Meant:
     raise ConfigurationError(
         f"no document of a run in {lake.root} matches {name!r}",
         remedy="give its id, the beginning of it, or its path in the source; list them: "
-        'corpusgate sql "SELECT document_id, uri FROM documents"',
+        '`corpusgate sql "SELECT document_id, uri FROM documents"`',
     )
 
 

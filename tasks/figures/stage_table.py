@@ -7,6 +7,7 @@ from tasks.figures.catalogue import Catalogue
 from tasks.figures.stored import read_stage_figures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.proposed import proposed
 
 MOST_ROWS = 200
 
@@ -33,7 +34,8 @@ def stage_table(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue)
         rows = headlines + by_class[: max(0, MOST_ROWS - len(headlines))]
     rows.sort(key=lambda row: (row["measure"], row["class"] != "all", row["class"]))
     if left_out:
-        rows.append(dict.fromkeys(rows[0], None) | {"measure": f"{left_out} more rows: corpusgate report {run_id}"})
+        rest = proposed(f"report {run_id}", Runs(lake).configuration_file(run_id))
+        rows.append(dict.fromkeys(rows[0], None) | {"measure": f"{left_out} more rows: {rest}"})
     return rows
 
 

@@ -101,7 +101,7 @@ def resolve_anchor(runs: Runs, name: str | None) -> str | None:
     if name == "last":
         raise ConfigurationError(
             "gate.anchor: `last` moves on with every run, so that nothing would be compared with what was pinned",
-            remedy="give the id of the run to hold on to (corpusgate status)",
+            remedy="give the id of the run to hold on to (`corpusgate status`)",
         )
     try:
         return runs.resolve(name)

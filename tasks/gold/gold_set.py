@@ -139,7 +139,7 @@ def bad_rows(folder: Path, bad: Sequence[str]) -> ConfigurationError:
     """The error that names the rows of a set that are no labels, the first of them."""
     return ConfigurationError(
         f"gold set {folder} has {len(bad)} bad rows:\n{listed(bad)}",
-        remedy=f"mend these lines, then write the manifest anew: corpusgate gold seal {folder} "
+        remedy=f"mend these lines, then write the manifest anew: `corpusgate gold seal {folder}` "
         "(--allow-bad-rows leaves them out, and the manifest says how many)",
     )
 
@@ -162,7 +162,7 @@ def read_manifest(folder: Path) -> GoldManifest:
     except FileNotFoundError as error:
         raise ConfigurationError(
             f"{path} does not exist",
-            remedy="name a folder that holds a gold set, or write the manifest of label files: corpusgate gold seal",
+            remedy="name a folder that holds a gold set, or write the manifest of label files: `corpusgate gold seal`",
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is no YAML: {error}", remedy="mend the manifest") from error
@@ -180,7 +180,7 @@ def _read_file(path: Path, kind: str, expected: GoldFile, labels: list[GoldLabel
     if hashlib.sha256(data).hexdigest() != expected.sha256:
         raise ConfigurationError(
             f"{path} is not the file that {MANIFEST} names (its SHA-256 differs)",
-            remedy="restore the file; where the labels changed on purpose: corpusgate gold seal, with a new --version",
+            remedy="restore the file; where labels changed on purpose: `corpusgate gold seal`, with a new --version",
         )
     labels += read_rows(path.name, kind, data, bad)
 

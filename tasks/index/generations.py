@@ -242,7 +242,7 @@ class Generations:
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(
                 f"{self._live_path} cannot be read: {error}",
-                remedy=f"corpusgate doctor --repair writes it anew from the last line of {self._log_path.name}",
+                remedy=f"`corpusgate doctor --repair` writes it anew from the last line of {self._log_path.name}",
             ) from error
 
     def _entries(self) -> list[_Entry]:

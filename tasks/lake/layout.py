@@ -71,7 +71,7 @@ class Lake:
         except Timeout:
             raise RunError(
                 f"another run is writing the lake {self.root}",
-                remedy="wait until it ends (corpusgate status), or pass --wait SECONDS",
+                remedy="wait until it ends (`corpusgate status`), or pass --wait SECONDS",
             ) from None
         except OSError as error:
             raise RunError(

@@ -4,6 +4,7 @@ import json
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -72,6 +73,11 @@ class Runs:
         """What is recorded of a run."""
         manifest: dict[str, Any] = json.loads((self.lake.run(run_id) / "manifest.json").read_text(encoding="utf-8"))
         return manifest
+
+    def configuration_file(self, run_id: str) -> Path | None:
+        """The configuration that a run was started with, as it was named then; null where nobody recorded it."""
+        name = self.manifest(run_id).get("configuration_file")
+        return None if name is None else Path(name)
 
     def update(self, run_id: str, **facts: Any) -> dict[str, Any]:
         """Adds facts to a run's manifest, atomically."""

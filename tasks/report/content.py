@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,6 +14,7 @@ from tasks.figures.catalogue import Catalogue, Metric
 from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.proposed import addressed, proposed
 from tasks.report.alone import Alone, read_alone
 from tasks.report.figure_lines import (
     JUDGEMENTS,
@@ -34,7 +36,7 @@ from tasks.report.values import NOTHING, shown_time, shown_value
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Everything that a report shows."""
+    """Everything that a report shows; `config` is what the commands that it proposes are about."""
 
     run_id: str
     answer: str
@@ -42,6 +44,7 @@ class Content:
     status: str
     counts: str
     next_command: str
+    config: Path | None
     findings: tuple[tuple[str, tuple[tuple[Finding, str], ...]], ...]
     blame: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
@@ -58,15 +61,23 @@ class Content:
     costs: tuple[dict[str, Any], ...]
     provenance: tuple[tuple[str, str], ...]
 
+    def command(self, words: str) -> str:
+        """A command about this run's corpus."""
+        return proposed(words, self.config)
 
-def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
+
+def read_content(lake: Lake, run_id: str, catalogue: Catalogue, config: Path | None = None) -> Content:
     """Collects a judged run's report from the lake.
+
+    `config` is the configuration that proposed commands are about, where it is not the one that the run was started
+    with.
 
     Raises:
         ConfigurationError: the run did not get as far as the gate.
     """
     runs = Runs(lake)
     manifest = runs.manifest(run_id)
+    config = config or runs.configuration_file(run_id)
     with connect(lake, run_id, catalogue, sparing=True) as connection:
         verdict = read_verdict(lake, run_id)
         figures = _figures(connection)
@@ -83,9 +94,10 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
             meaning=meaning,
             status=verdict.status.value,
             counts=counts_line(verdict.reasons),
-            next_command=next_command(verdict),
+            next_command=next_command(verdict, config),
+            config=config,
             findings=tuple(
-                (heading, tuple((finding, finding_line(finding)) for finding in found))
+                (heading, tuple((finding, addressed(finding_line(finding), config)) for finding in found))
                 for heading, found in sorted_findings(verdict)
             ),
             blame=tuple(blame_lines(verdict.blame)),
@@ -98,7 +110,7 @@ def read_content(lake: Lake, run_id: str, catalogue: Catalogue) -> Content:
             lost_evidence=tuple(run_query(connection, "evidence_lost").to_pylist()) if survival else (),
             stages=tuple(stage_figures(figures, cells, catalogue)),
             alone=read_alone(lake, run_id, catalogue, connection),
-            quarantine=tuple(run_query(connection, "quarantine").to_pylist()),
+            quarantine=tuple(_quarantine(connection, config)),
             worst=tuple(_worst(connection, catalogue, figures)),
             costs=tuple(run_query(connection, "cost").to_pylist()),
             provenance=tuple(_provenance(connection, manifest, verdict)),
@@ -115,12 +127,12 @@ def read_verdict(lake: Lake, run_id: str) -> Verdict:
 
     path = lake.run(run_id) / "verdict.json"
     if not path.exists():
-        raise ConfigurationError(f"run {run_id} was not judged yet", remedy=f"judge it: corpusgate gate {run_id}")
+        raise ConfigurationError(f"run {run_id} was not judged yet", remedy=f"judge it: `corpusgate gate {run_id}`")
     try:
         return Verdict.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
-            f"{path} cannot be read as a verdict: {error}", remedy=f"judge the run again: corpusgate gate {run_id}"
+            f"{path} cannot be read as a verdict: {error}", remedy=f"judge the run again: `corpusgate gate {run_id}`"
         ) from error
 
 
@@ -182,6 +194,11 @@ def _worst(
             grouped.setdefault(place, []).append(row)
     for place, rows in grouped.items():
         yield catalogue.get(*place), tuple(rows)
+
+
+def _quarantine(connection: duckdb.DuckDBPyConnection, config: Path | None) -> Iterable[dict[str, Any]]:
+    for row in run_query(connection, "quarantine").to_pylist():
+        yield row | {"remedy": row["remedy"] and addressed(row["remedy"], config)}
 
 
 def _facts(

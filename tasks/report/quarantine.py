@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue
 from tasks.lake.layout import SIGNATURES, Lake
 from tasks.lake.quarantine import Quarantine
+from tasks.proposed import addressed, proposed
 from tasks.report.queries import connect, run_query
 from tasks.report.trace import find_document
 from tasks.report.values import plain_text, shown_time
@@ -181,8 +183,8 @@ def show_document(lake: Lake, run_id: str, name: str, catalogue: Catalogue) -> S
     return Shown(run_id, document, held, tuple(attempts))
 
 
-def print_quarantine(console: Console, run_id: str, held: list[Held], found_by: str) -> None:
-    """Prints the groups as a table; the command to give next ends with `found_by`."""
+def print_quarantine(console: Console, run_id: str, held: list[Held], config: Path | None = None) -> None:
+    """Prints the groups as a table, and the command to give next, which is about `config`."""
     if not held:
         _say(console, f"nothing in quarantine (run {run_id})")
         return
@@ -200,11 +202,11 @@ def print_quarantine(console: Console, run_id: str, held: list[Held], found_by: 
     console.print(table)
     expected = sum(each.expected for each in held)
     _say(console, f"{len(held)} documents of run {run_id}, {expected} of them expected by the gate's settings")
-    _say(console, f"next  corpusgate quarantine show {held[0].document_id}{found_by}")
+    _say(console, f"next  {proposed(f'quarantine show {held[0].document_id}', config)}")
 
 
-def print_shown(console: Console, shown: Shown, found_by: str) -> None:
-    """Prints one document: why it is in quarantine, what to do (a command that ends with `found_by`), every attempt."""
+def print_shown(console: Console, shown: Shown, config: Path | None = None) -> None:
+    """Prints one document: why it is in quarantine, what to do (by commands about `config`), every attempt."""
     document, held = shown.document, shown.held
     console.print(Text(plain_text(document["uri"]), style="bold"), soft_wrap=True)
     about = f"{document['document_id']} · class {document['doc_class']} · source {document['source']}"
@@ -213,10 +215,10 @@ def print_shown(console: Console, shown: Shown, found_by: str) -> None:
         _say(console, "not in quarantine" + (", though it failed before" if shown.attempts else ""))
     else:
         _say(console, f"stage {held.stage}, {held.reason}: {plain_text(held.message or 'no cause is recorded')}")
-        _say(console, f"what to do: {plain_text(held.remedy or 'run again')}")
+        _say(console, f"what to do: {plain_text(addressed(held.remedy or 'run again', config))}")
         _say(console, _AGAIN if held.transient else f"{_NOT_AGAIN}, or on request:")
         if not held.transient:
-            _say(console, f"  corpusgate quarantine retry {held.document_id}{found_by}")
+            _say(console, f"  {proposed(f'quarantine retry {held.document_id}', config)}")
     for number, attempt in enumerate(shown.attempts, start=1):
         at = shown_time(attempt.recorded_at.isoformat())
         _say(console, f"{number}. {at}, run {attempt.run_id}: {attempt.stage}, {plain_text(attempt.reason)}")

@@ -16,6 +16,7 @@ from tasks.lake.erased import read_erased
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.lake.views import literal
+from tasks.proposed import proposed
 from tasks.report.values import NOTHING, plain_lines, shown_time
 
 MOST_RUNS = 10
@@ -61,10 +62,10 @@ class Status:
         return asdict(self)
 
 
-def read_status(lake: Lake, found_by: str = "") -> Status:
+def read_status(lake: Lake, config: Path | None = None) -> Status:
     """Reads the state of a lake from its files alone; needs no lock, so it works beside a run.
 
-    `found_by` is what the command to give next ends with: the option that names the configuration.
+    `config` is the configuration that the command to give next is about.
     """
     runs = Runs(lake)
     generations = Generations(lake.index, 0.0)
@@ -84,7 +85,7 @@ def read_status(lake: Lake, found_by: str = "") -> Status:
         all_runs=len(ids),
         erased=len(erased.tombstones),
         unfinished_erasures=unfinished,
-        next=f"corpusgate erase {unfinished[0]} --yes{found_by}" if unfinished else _next(lines, rolled_back, found_by),
+        next=proposed(f"erase {unfinished[0]} --yes", config) if unfinished else _next(lines, rolled_back, config),
     )
 
 
@@ -179,8 +180,8 @@ def _count(connection: duckdb.DuckDBPyConnection, files: list[Path], condition: 
     return int(row[0]) if row else 0
 
 
-def _next(runs: tuple[RunLine, ...], rolled_back: str | None, found_by: str) -> str:
-    run = f"corpusgate run{found_by}"
+def _next(runs: tuple[RunLine, ...], rolled_back: str | None, config: Path | None) -> str:
+    run = proposed("run", config)
     if not runs:
         return run
     last = runs[0]
@@ -189,18 +190,19 @@ def _next(runs: tuple[RunLine, ...], rolled_back: str | None, found_by: str) -> 
     if last.status == "killed":
         return f"{run} (it goes on where it was)"
     if last.status == "failed":
-        return f"corpusgate doctor{found_by}, then {run} again: what is done is kept"
+        return f"{proposed('doctor', config)}, then {run} again: what is done is kept"
     if rolled_back == last.run_id:
         return (
             f"mend what was wrong with run {rolled_back} (the source, a setting, or a gate rule that would have caught "
             f"it), then {run}; until then hold off runs, scheduled ones too"
         )
     if last.verdict in (VerdictStatus.FAIL, VerdictStatus.UNDETERMINED):
-        return f"corpusgate report {last.run_id}{found_by}"
+        return proposed(f"report {last.run_id}", config)
     if last.verdict == VerdictStatus.WARN:
-        return f"corpusgate report {last.run_id}{found_by} for its warnings, or {run} when the corpus has changed"
+        report = proposed(f"report {last.run_id}", config)
+        return f"{report} for its warnings, or {run} when the corpus has changed"
     if last.unexpected:
-        return f"corpusgate sql quarantine --run {last.run_id}{found_by}"
+        return proposed(f"sql quarantine --run {last.run_id}", config)
     return f"{run}, when the corpus has changed"
 
 

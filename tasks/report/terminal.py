@@ -10,6 +10,7 @@ from rich.text import Text
 
 from schemas.names import StageName, VerdictStatus
 from schemas.verdict import Blame, Finding, FindingOutcome, Verdict
+from tasks.proposed import addressed, proposed
 from tasks.report.values import plain_text, shown_value
 
 ANSWERS = {
@@ -25,25 +26,29 @@ MOST_LINES = 8
 OPEN = "Too little data to tell, not required"
 
 
-def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: str, options: str = "") -> None:
+def print_verdict(console: Console, verdict: Verdict, folder: Path, promotion: str, config: Path | None = None) -> None:
     """Prints a verdict: one line of answer, where the fault lies, the findings that matter, what is live, what next.
 
     A measure has one line, its worst slice; the report has every finding. Reads the same without colour. `folder` is
-    the run's folder, `promotion` what became of the candidate, `options` what the next command needs to find its lake.
+    the run's folder, `promotion` what became of the candidate, `config` what the proposed commands are about.
     """
     word, _, style = ANSWERS[verdict.status]
     console.print(Text.assemble((word, style), answer_line(verdict).removeprefix(word)), soft_wrap=True)
     _section(console, "Where it went wrong first", blame_lines(verdict.blame))
     for heading, findings in sorted_findings(verdict):
         causes = [finding for finding in findings if not finding.consequence]
-        lines = [_names(findings)] if heading == OPEN else [group_line(group) for group in _grouped(causes)]
+        lines = (
+            [_names(findings)]
+            if heading == OPEN
+            else [addressed(group_line(group), config) for group in _grouped(causes)]
+        )
         if follows := [finding for finding in findings if finding.consequence]:
             lines = [*lines[:MOST_LINES], f"and what follows from these: {_names(follows)}"]
         _section(console, f"{heading} ({len(findings)})", lines)
     console.print()
     _line(console, counts_line(verdict.reasons), indent=0)
     _line(console, f"live: {promotion}" if promotion else "live: nothing was promoted", indent=0)
-    for name, value in (("report", str(folder / "report.html")), ("next", f"{next_command(verdict)}{options}")):
+    for name, value in (("report", str(folder / "report.html")), ("next", next_command(verdict, config))):
         console.print(f"{name}: {value}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -135,16 +140,20 @@ def _kind(finding: Finding) -> str:
     return finding.outcome.value
 
 
-def next_command(verdict: Verdict) -> str:
+def next_command(verdict: Verdict, config: Path | None = None) -> str:
     """What to do now."""
+    return proposed(_next_words(verdict), config)
+
+
+def _next_words(verdict: Verdict) -> str:
     worst = next((blame.document_id for blame in verdict.blame if blame.document_id), None)
     if verdict.status is VerdictStatus.PASS:
-        return "corpusgate status"
+        return "status"
     if worst and verdict.status is not VerdictStatus.UNDETERMINED:
-        return f"corpusgate trace {worst} --run {verdict.run_id}"
+        return f"trace {worst} --run {verdict.run_id}"
     if any(finding.blocks and finding.metric == "unexpected_quarantine" for finding in verdict.reasons):
-        return f"corpusgate sql quarantine --run {verdict.run_id}"
-    return f"corpusgate report {verdict.run_id}"
+        return f"sql quarantine --run {verdict.run_id}"
+    return f"report {verdict.run_id}"
 
 
 def _importance(finding: Finding) -> tuple[bool, int, str, bool, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +15,7 @@ from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import Catalogue
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
+from tasks.proposed import addressed, proposed
 from tasks.report.details import MOST_ROWS, add_details, read_details
 from tasks.report.queries import connect, run_query
 from tasks.report.values import plain_text, shown_value
@@ -101,8 +103,11 @@ def _stages(
         yield stage | more
 
 
-def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
-    """Prints the way as a tree: a branch per stage with its outcome, figures and file. Reads without colour."""
+def print_trace(console: Console, trace: Trace, catalogue: Catalogue, config: Path | None = None) -> None:
+    """Prints the way as a tree: a branch per stage with its outcome, figures and file. Reads without colour.
+
+    `config` is the configuration that proposed commands are about.
+    """
     document = trace.document
     console.print(Text(plain_text(document["uri"]), style="bold"), soft_wrap=True)
     about = (
@@ -112,16 +117,16 @@ def print_trace(console: Console, trace: Trace, catalogue: Catalogue) -> None:
     tree = Tree(Text(plain_text(about)))
     for stage in trace.stages:
         branch = tree.add(Text(_headline(stage), style=_STYLES.get(stage["outcome"], "")))
-        for line in _details(stage, trace.duplicate_of, catalogue):
+        for line in _details(stage, trace.duplicate_of, catalogue, config):
             branch.add(Text(line))
         _add_losses(branch, [loss for loss in trace.lost_evidence if loss["stage"] == stage["stage"]])
         add_details(branch, [detail for detail in trace.details if detail["stage"] == stage["stage"]])
         if stage["stage"] == "chunk" and trace.chunks:
             _add_chunks(branch, trace.chunks)
     console.print(tree)
+    rows = f"sql one_document -p document_id={document['document_id']} --run {trace.run_id} --format json"
     console.print(
-        f"The rows behind it: corpusgate sql one_document -p document_id={document['document_id']} "
-        f"--run {trace.run_id} --format json",
+        f"The rows behind it: {proposed(rows, config)}",
         markup=False,
         highlight=False,
         soft_wrap=True,
@@ -166,7 +171,7 @@ def find_document(connection: duckdb.DuckDBPyConnection, run_id: str, name: str)
     raise ConfigurationError(
         f"no document of run {run_id} matches {name!r}",
         remedy="give its id, the beginning of it, or its path in the source; list them: "
-        'corpusgate sql "SELECT document_id, uri FROM documents"',
+        '`corpusgate sql "SELECT document_id, uri FROM documents"`',
     )
 
 
@@ -186,10 +191,12 @@ def _headline(stage: dict[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def _details(stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalogue: Catalogue) -> list[str]:
+def _details(
+    stage: dict[str, Any], duplicate_of: dict[str, Any] | None, catalogue: Catalogue, config: Path | None
+) -> list[str]:
     lines = []
     if stage["outcome"] == "quarantined" and stage["message"]:
-        lines += [plain_text(stage["message"]), f"what to do: {plain_text(stage['remedy'])}"]
+        lines += [plain_text(stage["message"]), f"what to do: {plain_text(addressed(stage['remedy'], config))}"]
     if stage["stage"] == "dedup" and duplicate_of is not None:
         similarity = duplicate_of["similarity"]
         alike = "" if similarity is None else f", similarity {shown_value(similarity)}"

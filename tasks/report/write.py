@@ -12,15 +12,16 @@ from tasks.report.terminal import OPEN
 from tasks.report.values import NOTHING, markdown_text, plain_text, shown_value
 
 
-def write_report(lake: Lake, run_id: str, catalogue: Catalogue) -> Path:
+def write_report(lake: Lake, run_id: str, catalogue: Catalogue, config: Path | None = None) -> Path:
     """Writes `report.html` and `report.md` of a judged run; returns the path of the page.
 
     Neither holds text of a document. Both come from the lake alone, so they can be written again at any time.
+    Commands in them are about `config`, or the configuration that the run was started with.
 
     Raises:
         ConfigurationError: the run did not get as far as the gate.
     """
-    content = read_content(lake, run_id, catalogue)
+    content = read_content(lake, run_id, catalogue, config)
     page = lake.run(run_id) / "report.html"
     for path, template in ((page.with_suffix(".md"), "report.md.j2"), (page, "report.html.j2")):
         write_text(path, _environment().get_template(template).render(content=content))

@@ -72,7 +72,7 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
         return
     named = ledger.select("SELECT DISTINCT file FROM ledger WHERE file IS NOT NULL ORDER BY file")
     files = named.column("file").to_pylist()
-    remedy = "corpusgate doctor --repair, then run again: what they held is made anew from the bytes in the lake"
+    remedy = "`corpusgate doctor --repair`, then run again: what they held is made anew from the bytes in the lake"
     try:
         places = sorted({stored_in(lake, (lake.root / file).parent).path(file) for file in files})
     except CorpusgateError as error:
@@ -98,13 +98,13 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
     yield Finding(
         not left,
         f"{len(erased.tombstones)} documents were erased, {len(left)} of them not to the end",
-        f"corpusgate erase {left[0]} --yes" if left else "",
+        f"`corpusgate erase {left[0]} --yes`" if left else "",
     )
     yield _index(configuration, lake, runs)
 
 
 def _index(configuration: Configuration, lake: Lake, runs: Runs) -> Finding:
-    remedy = "corpusgate rollback makes the generation before live; or run again"
+    remedy = "`corpusgate rollback` makes the generation before live; or run again"
     index = LanceIndex(lake.index, configuration.stages.index)
     try:
         live = index.live()

@@ -29,7 +29,7 @@ def listed_before(known: pa.Table) -> list[Listed]:
     if not known.num_rows:
         raise ConfigurationError(
             "no scan of the sources has finished in this lake yet, so there are no documents to try again",
-            remedy="run the pipeline first: corpusgate run",
+            remedy="run the pipeline first: `corpusgate run`",
         )
     return [
         Listed(

@@ -75,7 +75,7 @@ def search_live(
         RunError: the model gives no vector.
     """
     if not question.strip():
-        raise ConfigurationError("the question is empty", remedy='give some words: corpusgate search "opening hours"')
+        raise ConfigurationError("the question is empty", remedy='give some words: `corpusgate search "opening hours"`')
     index = LanceIndex(lake.index, _index_settings(configuration))
     live = index.live()
     if live is None:

@@ -55,7 +55,7 @@ def look_after(context: RunContext) -> None:
     except duckdb.Error as error:
         raise RunError(
             f"a file that a kept run names its rows in cannot be read: {type(error).__name__}",
-            remedy="corpusgate doctor --repair mends it; the next run tries again",
+            remedy="`corpusgate doctor --repair` mends it; the next run tries again",
         ) from error
 
 

@@ -22,7 +22,7 @@ def refuse_without_texts(lake: Lake, run_id: str, what: str) -> None:
         raise ConfigurationError(
             f"{what} needs the text of the documents, and the lake keeps none of run {run_id} (run.redact_only)",
             remedy="labels, settings and documents that have changed are taken in by the next run, which asks their "
-            "sources: corpusgate run",
+            "sources: `corpusgate run`",
         )
 
 

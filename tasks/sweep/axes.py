@@ -13,7 +13,7 @@ from tasks.errors import ConfigurationError
 from tasks.run.configuration import Configuration, parse_configuration
 
 MOST_POINTS = 200
-_EXAMPLE = "write it as in: corpusgate sweep stages.dedup.threshold=0.7,0.8,0.9"
+_EXAMPLE = "write it as in: `corpusgate sweep stages.dedup.threshold=0.7,0.8,0.9`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def source_run(lake: Lake, name: str) -> str:
             if runs.manifest(run_id).get("status") == "finished":
                 return run_id
         raise ConfigurationError(
-            f"no run of {lake.root} has finished, so there is no corpus to sweep over", remedy="corpusgate run"
+            f"no run of {lake.root} has finished, so there is no corpus to sweep over", remedy="`corpusgate run`"
         )
     run_id = runs.resolve(name)
     if not (lake.run(run_id) / "locations.parquet").exists():

@@ -38,7 +38,7 @@ def wanted(
     if (preset is None) == (not settings):
         raise ConfigurationError(
             "give either settings with values or a preset" if preset is None else "settings and a preset are too much",
-            remedy=f"corpusgate sweep stages.dedup.threshold=0.7,0.8 or --preset {'|'.join(PRESETS)}",
+            remedy=f"`corpusgate sweep stages.dedup.threshold=0.7,0.8`, or --preset {'|'.join(PRESETS)}",
         )
     if preset is None:
         return tuple(parse_axis(text) for text in settings), (), None

@@ -34,6 +34,7 @@ def _facts(
     copies: dict[str, str] | None = None,
     stale: bool = False,
     foreign: dict[str, dict[str, Any]] | None = None,
+    broken: dict[str, list[float]] | None = None,
 ) -> dict[tuple[str, str, str | None], tuple[float | None, str]]:
     """{(metric, document, question): (value, status)}; every part of a document is a chunk of its own."""
     copies = copies or {}
@@ -68,6 +69,7 @@ def _facts(
             if said := (foreign or {}).get(document_id):
                 by |= said
                 vectors = [vector[: said.get("dimension", 256)] for vector in vectors]
+            vectors[0] = (broken or {}).get(document_id, vectors[0])
             items = [
                 {"chunk_id": chunk["chunk_id"], "vector": vector, "tokens": 1, "truncated": False}
                 for chunk, vector in zip(made, vectors, strict=True)
@@ -216,3 +218,15 @@ def test_vectors_of_another_model_are_never_compared(said: dict[str, Any]) -> No
     assert {found[metric, "river", "q"] for metric in METRICS} == {(None, "not_applicable")}
     assert found["domain_ndcg", "office", "q"] == _facts(asked, tenants=tenants)["domain_ndcg", "office", "q"]
     assert found["domain_ndcg", "office", "q"][1] == "ok"
+
+
+@pytest.mark.parametrize("vector", [[], [1.0], [0.0] * 255, [0.0] * 512, [float("nan")] * 256])
+def test_a_vector_that_is_none_is_found_by_no_search(vector: list[float]) -> None:
+    asked = {
+        "river": [_ask("Who oiled it?", "The pump by the weir")],
+        "office": [_ask("Who pays?", "Invoices are paid")],
+    }
+    found = _facts(asked, broken={"river": vector})
+    assert found["domain_ndcg", "river", "q"] == (0.0, "ok")
+    rank = _rank("Who pays?", PARTS["office"][0], [part for part in EVERY if part != PARTS["river"][0]])
+    assert found["domain_ndcg", "office", "q"][0] == pytest.approx(1 / np.log2(rank + 1))
