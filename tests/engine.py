@@ -31,20 +31,11 @@ from tasks.run.upkeep import look_after
 
 
 @dataclass(frozen=True)
-class EngineRun:
-    """What one run did, by the path of a document in its source."""
+class ScoredRun:
+    """What the stages of one run did, by the path of a document in its source."""
 
     session: Session
-    verdict: Verdict
-    promotion: str
     locations: Mapping[str, Mapping[StageName, dict[str, Any]]]
-
-    def moved(self, configuration: Configuration) -> "EngineRun":
-        """The same run in a copy of its lake, by the configuration of that copy."""
-        lake = Lake(configuration.lake)
-        run_id = self.session.context.run_id
-        context = RunContext(run_id, configuration, lake, Ledger(lake.ledger), Quarantine(lake.quarantine))
-        return EngineRun(Session(context), self.verdict, self.promotion, self.locations)
 
     def outcome(self, path: str) -> tuple[str, StageName]:
         """`ok`, `dropped` or `quarantined`, and the last stage that the document came to."""
@@ -60,6 +51,21 @@ class EngineRun:
         lake, ids = self.session.context.lake, [place["document_id"]]
         (row,) = read_stored(lake, place["file"], STAGE_OUTPUTS[stage], document_ids=ids).to_pylist()
         return dict(row)
+
+
+@dataclass(frozen=True)
+class EngineRun(ScoredRun):
+    """What one run did from plan to promotion."""
+
+    verdict: Verdict
+    promotion: str
+
+    def moved(self, configuration: Configuration) -> "EngineRun":
+        """The same run in a copy of its lake, by the configuration of that copy."""
+        lake = Lake(configuration.lake)
+        run_id = self.session.context.run_id
+        context = RunContext(run_id, configuration, lake, Ledger(lake.ledger), Quarantine(lake.quarantine))
+        return EngineRun(Session(context), self.locations, self.verdict, self.promotion)
 
     @cached_property
     def live(self) -> LanceView:
@@ -84,6 +90,18 @@ class EngineRun:
         return [self.live_rows[chunk_id] for chunk_id, _ in hits]
 
 
+def parse_documents(
+    configuration: Configuration, options: RunOptions = WHOLE, *, config: Path | None = None
+) -> tuple[Session, list[BatchRef]]:
+    """Begins a run: plan, fetch, parse. Left at that, it is a run that was ended there."""
+    lake = Lake(configuration.lake)
+    lake.create()
+    context = open_context(configuration, lake, Silent(), options=options, config=config)
+    session = Session(context)
+    batches = [run_fetch(context, batch) for batch in session.plan()]
+    return session, [run_stage(context, StageName.PARSE, batch) for batch in batches]
+
+
 def run_stages(
     configuration: Configuration | Path, options: RunOptions = WHOLE, *, measured: bool = True
 ) -> tuple[Session, list[BatchRef]]:
@@ -94,12 +112,9 @@ def run_stages(
     config = configuration if isinstance(configuration, Path) else None
     if isinstance(configuration, Path):
         configuration = load_configuration(configuration)
-    lake = Lake(configuration.lake)
-    lake.create()
-    context = open_context(configuration, lake, Silent(), options=options, config=config)
-    session = Session(context)
-    batches = [run_fetch(context, batch) for batch in session.plan()]
-    for stage in (StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE):
+    session, batches = parse_documents(configuration, options, config=config)
+    context = session.context
+    for stage in (StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE):
         batches = [run_stage(context, stage, batch) for batch in batches]
     session.close_scan(batches)
     if measured:
@@ -109,6 +124,15 @@ def run_stages(
         batches = [run_stage(context, stage, batch) for batch in batches]
     session.built = build_candidate(context, batches)
     return session, batches
+
+
+def judge_stages(configuration: Configuration | Path) -> ScoredRun:
+    """Runs a configuration from plan to verdict: nothing is promoted or reported."""
+    session, batches = run_stages(configuration)
+    for stage in StageName:
+        session.evaluate(stage, batches)
+    session.judge(batches)
+    return ScoredRun(session, _by_path(session, batches))
 
 
 def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE, *, measured: bool = True) -> EngineRun:
@@ -128,11 +152,15 @@ def run_engine(configuration: Configuration | Path, options: RunOptions = WHOLE,
         session.report()
     session.runs.update(context.run_id, status="finished", finished_at=datetime.now(UTC).isoformat())
     look_after(context)
-    uris = {row["document_id"]: row["uri"] for row in session.runs.plan(context.run_id).to_pylist()}
+    return EngineRun(session, _by_path(session, batches), verdict, promotion)
+
+
+def _by_path(session: Session, batches: list[BatchRef]) -> dict[str, dict[StageName, dict[str, Any]]]:
+    uris = {row["document_id"]: row["uri"] for row in session.runs.plan(session.context.run_id).to_pylist()}
     locations: dict[str, dict[StageName, dict[str, Any]]] = {}
     for row in all_locations(batches).to_pylist():
         locations.setdefault(uris[row["document_id"]], {})[StageName(row["stage"])] = row
-    return EngineRun(session, verdict, promotion, locations)
+    return locations
 
 
 def _go_live(session: Session, verdict: Verdict) -> str:
