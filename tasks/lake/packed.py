@@ -219,6 +219,29 @@ def pack(stored: Stored, paths: Sequence[Path], schema: pa.Schema, alive: Mappin
     return target
 
 
+def alive_share(stored: Stored, path: Path, alive: Mapping[str, Collection[str]]) -> float:
+    """The share of a packed file's rows that are read from it and needed, in [0, 1]; 1 where it has no rows.
+
+    `alive` says by name of which documents rows are still needed.
+
+    Raises:
+        RunError: the file is missing or torn.
+    """
+    here = {name: alive[name] for name in stored.names(path) if name in alive}
+    rows = needed = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                group = file.read_row_group(number, columns=["document_id", STORED_AS], use_threads=False)
+                rows += group.num_rows
+                counts = group.group_by(["document_id", STORED_AS]).aggregate([([], "count_all")]).to_pydict()
+                for document_id, name, count in zip(*counts.values(), strict=True):
+                    needed += count if document_id in here.get(name, ()) else 0
+    except (OSError, pa.ArrowInvalid) as error:
+        raise unreadable(path, error) from error
+    return needed / rows if rows else 1.0
+
+
 def _next_name(stored: Stored) -> str:
     """A name behind those of all packed files there, whatever the clock says: the newest rows are the last ones."""
     now = datetime.now(UTC)

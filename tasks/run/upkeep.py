@@ -19,7 +19,7 @@ from tasks.errors import RunError
 from tasks.gate.judge import resolve_anchor
 from tasks.index.generations import Generations
 from tasks.lake.layout import SIGNATURES, Lake
-from tasks.lake.packed import Stored, pack
+from tasks.lake.packed import Stored, alive_share, pack
 from tasks.lake.runs import Runs
 from tasks.lake.views import open_connection, scan
 from tasks.run.context import RunContext
@@ -30,7 +30,11 @@ _MOST_FILES = 64
 """Files of a stage's outputs, or measures, that lie side by side before the small ones are put together."""
 
 _LARGE = 32 * 2**20
-"""Bytes from which on a file stays as it is."""
+"""Bytes from which on a file is not put together with others."""
+
+_LEAST_ALIVE = 0.5
+"""Share of a packed file's rows that somebody names, below which it is written anew: what is copied is less than what
+goes, however large the file is."""
 
 
 def look_after(context: RunContext) -> None:
@@ -155,7 +159,7 @@ def _alive(context: RunContext, kind: str, stage: str, folder: Path) -> Mapping[
 
 
 def _collect_stored(context: RunContext, kept: Collection[str]) -> None:
-    """Files none of whose rows is named; of a packed file the rows that are not go when it is packed again."""
+    """Files none of whose rows is named; a packed file of whose rows few are is packed again without the others."""
     for kind, stage, folder, schema in _folders(context.lake):
         stored = Stored(context.lake, folder)
         if not folder.exists():
@@ -165,7 +169,7 @@ def _collect_stored(context: RunContext, kept: Collection[str]) -> None:
             names = stored.names(path)
             if not any(name in alive for name in names):
                 path.unlink()
-            elif path in stored.packed and sum(name not in alive for name in names) > len(names) // 2:
+            elif path in stored.packed and alive_share(stored, path, alive) < _LEAST_ALIVE:
                 pack(stored, [path], schema, alive)
 
 
