@@ -24,7 +24,7 @@ from tasks.notify.webhook import Delivery, deliver, error_message, verdict_messa
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
-from tasks.run.machine import machine_is_named
+from tasks.machine import machine_is_named
 from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers

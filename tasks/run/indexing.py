@@ -12,7 +12,7 @@ from tasks.index.stage import rows_for
 from tasks.index.store import LanceIndex
 from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.machine import machine_is_named
+from tasks.machine import machine_is_named
 from tasks.stage import Batch
 
 _TARGET = pa.schema([pa.field("document_id", pa.string(), False), pa.field("index_key", pa.string(), False)])

@@ -31,7 +31,7 @@ from tasks.run.facts import add_actual_lags, all_locations, stage_locations, wri
 from tasks.run.held import write_held
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
-from tasks.run.machine import machine_is_named
+from tasks.machine import machine_is_named
 from tasks.run.options import RunOptions
 from tasks.run.planning import split_batches
 from tasks.run.registry import STAGES, scorer
