@@ -110,6 +110,7 @@ def _index(configuration: Configuration, lake: Lake, runs: Runs, deep: bool) -> 
         live = index.live()
         if live is None:
             return Finding(True, "index: nothing is live yet")
+        index.history()
         stored: set[str] = set()
         for table in index.open(live.generation).rows(["document_id"]):
             stored.update(table.column("document_id").to_pylist())
@@ -120,7 +121,7 @@ def _index(configuration: Configuration, lake: Lake, runs: Runs, deep: bool) -> 
     if torn:
         return Finding(
             False,
-            f"index: run {live.generation.run_id} is live, and {', '.join(torn)} over its rows have torn or missing files",
+            f"index: run {live.generation.run_id} is live; torn or missing files of {', '.join(torn)} over its rows",
             "`corpusgate doctor --repair` builds them anew from the rows",
         )
     expected = {
@@ -129,9 +130,9 @@ def _index(configuration: Configuration, lake: Lake, runs: Runs, deep: bool) -> 
         if row["stage"] == StageName.INDEX and row["outcome"] == "ok"
     }
     return Finding(
-        stored <= expected,
+        stored == expected,
         f"index: run {live.generation.run_id} is live with {len(stored)} documents; "
-        f"{len(stored - expected)} of them are not in that run",
+        f"{len(stored - expected)} of them are not in that run, {len(expected - stored)} of that run are missing",
         remedy,
     )
 

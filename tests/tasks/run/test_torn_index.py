@@ -14,7 +14,6 @@ from tasks.index.store import LanceIndex
 from tasks.run.configuration import Configuration
 from tasks.run.doctor import Finding, examine
 from tasks.run.indexing import open_index
-from tasks.run.options import RunOptions
 from tasks.run.repair import repair
 from tasks.run.search import Hit, SearchBy, search_live
 from tasks.stage import SearchFilter
@@ -139,3 +138,70 @@ def test_a_missing_live_table_is_made_anew(second: EngineRun) -> None:
     (said,) = mended(second)
     assert second.session.context.run_id in said
     assert found(second)
+
+
+def test_a_missing_live_file_is_written_anew_from_the_record(second: EngineRun) -> None:
+    before = live_of(second)
+    (second.session.context.lake.index / "live.json").unlink()
+    edit(second, 60)
+    with named_with_the_repair():
+        run_engine(configuration_of(second), measured=False)
+    (finding,) = bad(second, deep=False)
+    assert "doctor --repair" in finding.remedy
+    (said,) = mended(second)
+    assert "live.json was missing" in said
+    assert before in index_of(second).history()
+
+
+def rename_a_key(record: Path) -> None:
+    record.write_text(record.read_text(encoding="utf-8").replace('"number"', '"numbex"', 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, rename_a_key])
+def test_a_record_that_lacks_changes_is_written_anew_from_those_that_are_known(
+    second: EngineRun, harm: Callable[[Path], None]
+) -> None:
+    before = live_of(second)
+    harm(second.session.context.lake.index / "generations.jsonl")
+    with named_with_the_repair():
+        index_of(second).rollback(expected=before)
+    edit(second, 60)
+    with named_with_the_repair():
+        run_engine(configuration_of(second), measured=False)
+    (finding,) = bad(second, deep=False)
+    assert "doctor --repair" in finding.remedy
+    (said,) = mended(second)
+    assert "of 2 changes of live the last 1 are known" in said
+    assert index_of(second).history()[0] == before
+    with pytest.raises(RunError, match="no generation was live before"):
+        index_of(second).rollback(expected=live_of(second))
+
+
+@pytest.mark.parametrize("pattern", ["data/*.lance", "_deletions/*.arrow"])
+@pytest.mark.parametrize("by", [SearchBy.KEYWORD, SearchBy.VECTOR])
+def test_torn_rows_are_named_by_search_and_doctor(second: EngineRun, pattern: str, by: SearchBy) -> None:
+    for path in table_of(second).glob(pattern):
+        tear(path)
+    with named_with_the_repair():
+        found(second, by)
+    (finding,) = bad(second, deep=False)
+    assert "doctor --repair" in finding.remedy
+
+
+@pytest.mark.parametrize("harm", [tear, lambda path: path.write_bytes(b"")])
+def test_a_torn_manifest_of_live_is_mended_the_first_time(second: EngineRun, harm: Callable[[Path], None]) -> None:
+    harm(min((table_of(second) / "_versions").glob("*.manifest")))  # their names count down
+    with named_with_the_repair():
+        found(second)
+    said = mended(second)
+    assert any(second.session.context.run_id in sentence for sentence in said)
+
+
+def test_documents_that_are_missing_from_live_are_found(second: EngineRun) -> None:
+    assert bad(second) == []
+    index, live = index_of(second), live_of(second)
+    lost = second.locations["note-000.txt"][StageName.INDEX]["document_id"]
+    (anew,) = index.erase([lost], keep=1).anew
+    assert anew.run_id == live.generation.run_id
+    (finding,) = bad(second)
+    assert "1 of that run are missing" in finding.what
