@@ -20,11 +20,11 @@ from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
+from tasks.machine import machine_is_named
 from tasks.notify.webhook import Delivery, deliver, error_message, verdict_message
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext
 from tasks.run.keys import code_digest, digest
-from tasks.run.machine import machine_is_named
 from tasks.run.options import WHOLE, RunOptions
 from tasks.run.preflight import check_before_running
 from tasks.run.registry import scorers

@@ -2,14 +2,15 @@
 
 `live.json` is replaced as a whole, so a reader sees the old or the new generation and nothing between. Each change
 is written to `generations.jsonl` first, with a number that counts up; a line counts once `live.json` has reached its
-number. A promoter killed between the two has changed nothing, and its line is overruled by the next one.
+number. A promoter killed between the two has changed nothing, and its line is overruled by the next one. The first
+change alone is written the other way round, so that a record without `live.json` is a lake that lost it.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,10 @@ class _Entry:
     live: Live
 
 
+_FIRST_KNOWN = "first-known"
+"""The action of the change with which a record begins that was torn: what went before is not known."""
+
+
 class Generations:
     """The record of what is and was live. Changes happen under a lock that ends with its process."""
 
@@ -104,7 +109,11 @@ class Generations:
         return 0 if entry is None else entry.number
 
     def history(self) -> list[Live]:
-        """All that was live, oldest first; a rollback adds the generation it went back to once more."""
+        """All that was live, oldest first; a rollback adds the generation it went back to once more.
+
+        Raises:
+            RunError: the record lacks changes that live has gone through, or `live.json` cannot be read.
+        """
         return [entry.live for entry in self._entries()]
 
     def standing(self) -> list[Live]:
@@ -112,7 +121,7 @@ class Generations:
         stack: list[Live] = []
         for entry in self._entries():
             if entry.action == "rollback":
-                stack.pop()
+                stack = stack[:-1] or [entry.live]  # what it went back to may have been promoted before the first line
             else:
                 stack.append(entry.live)
         return stack
@@ -140,7 +149,7 @@ class Generations:
             RunError: live is not what the verdict was given against, or the verdict was used before.
         """
         self._refuse_unless(expected)
-        if any(entry.action == "promote" and entry.live.verdict_digest == verdict_digest for entry in self._entries()):
+        if any(entry.action != "rollback" and entry.live.verdict_digest == verdict_digest for entry in self._entries()):
             raise RunError(
                 f"the verdict {verdict_digest[:12]} was used for a promotion before",
                 remedy="a verdict promotes once; start a new run and promote with its verdict",
@@ -167,21 +176,14 @@ class Generations:
         """Puts generations that were made anew in the place of the old ones, in the record and in live; call it under
         `lock`. A crash between the two leaves the old one live, which is still there; the next call mends it.
         """
-        if not self.number():
-            return
-        records = []
-        for line in self._log_path.read_text(encoding="utf-8").splitlines():
-            try:
-                records.append(_renamed(json.loads(line), anew))
-            except ValueError:
-                continue  # an empty line, or one torn by a kill
-        write_text(self._log_path, "".join(json.dumps(record, sort_keys=True) + "\n" for record in records))
-        # Of a number that was written twice the later line counts.
-        write_json(self._live_path, {record["number"]: record for record in records}[self.number()])
-        sync_folder(self._live_path.parent)
+        entries = [_renamed(entry, anew) for entry in self._entries()]
+        if entries:
+            self._rewrite(entries)
+            self._put_live(entries[-1])
 
     def restore_live(self) -> str:
-        """Writes a torn `live.json` anew from the last whole line of the record; says so, or nothing where it is whole.
+        """Writes a torn or missing `live.json` anew from the last whole line of the record; says so, or nothing where
+        it is whole.
 
         Raises:
             RunError: no line of the record names a generation.
@@ -189,22 +191,36 @@ class Generations:
         try:
             self._current()
         except RunError as torn:
-            lines = self._log_path.read_text(encoding="utf-8").splitlines() if self._log_path.exists() else []
-            for line in reversed(lines):
-                try:
-                    record = json.loads(line)
-                    entry = _entry(record)
-                except (KeyError, TypeError, ValueError):
+            state = "torn" if self._live_path.exists() else "missing"
+            for line in reversed(self._lines()):
+                if (entry := _entry_of(line)) is None:
                     continue
-                write_json(self._live_path, record)
-                sync_folder(self._live_path.parent)
+                self._put_live(entry)
                 run = entry.live.generation.run_id
-                return f"index/live.json was torn: the last line of {self._log_path.name} says that run {run} is live"
+                return (
+                    f"index/live.json was {state}: the last line of {self._log_path.name} says that run {run} is live"
+                )
             raise RunError(
                 f"{torn}, and {self._log_path.name} names no generation",
                 remedy="restore the lake from a copy; or delete the folder of its index and run again",
             ) from torn
         return ""
+
+    def restore_record(self) -> str:
+        """Writes a record that lacks changes anew, from the first change after the last one that it lacks, or from live
+        alone; says so, or nothing where it is whole. Call it when `live.json` is whole.
+        """
+        current, found = self._current(), self._known()
+        if current is None or not self._lacking(found, current):
+            return ""
+        known = [current]
+        while found.get(current.number) is not None and known[0].number - 1 in found:
+            known.insert(0, found[known[0].number - 1])
+        self._rewrite([replace(known[0], action=_FIRST_KNOWN), *known[1:]])
+        return (
+            f"index/{self._log_path.name} was torn: of {current.number} changes of live the last {len(known)} are "
+            "known; no rollback leads further back"
+        )
 
     def _refuse_unless(self, expected: Live | None) -> None:
         found = self.live()
@@ -215,48 +231,82 @@ class Generations:
             )
 
     def _write(self, action: str, generation: Generation, verdict_digest: str) -> Live:
-        live = Live(generation, verdict_digest, datetime.now(UTC))
-        record = {
-            "number": self.number() + 1,
-            "action": action,
-            "generation": asdict(generation),
-            "verdict_digest": verdict_digest,
-            "flipped_at": live.flipped_at.isoformat(),
-        }
+        before, live = self._current(), Live(generation, verdict_digest, datetime.now(UTC))
+        entry = _Entry(before.number + 1 if before else 1, action, live)
+        if before is None:
+            self._put_live(entry)
+            self._append(entry)
+            return live
+        if before.number == 1 and 1 not in self._known():
+            self._append(before)  # its promoter was killed before it could
+        self._append(entry)
+        self._put_live(entry)
+        return live
+
+    def _append(self, entry: _Entry) -> None:
         with self._log_path.open("a", encoding="utf-8") as log:
             # The leading line end closes a line that a killed writer left torn.
-            log.write("\n" + json.dumps(record, sort_keys=True) + "\n")
+            log.write("\n" + _line(entry))
             log.flush()
             os.fsync(log.fileno())
-        write_json(self._live_path, record)
+
+    def _put_live(self, entry: _Entry) -> None:
+        write_json(self._live_path, _record(entry))
         sync_folder(self._live_path.parent)
-        return live
+
+    def _rewrite(self, entries: Iterable[_Entry]) -> None:
+        write_text(self._log_path, "".join(_line(entry) for entry in entries))
 
     def _current(self) -> _Entry | None:
         try:
             text = self._live_path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
+        except FileNotFoundError as error:
+            if not any(line.strip() for line in self._lines()):
+                return None
+            if self._live_path.exists():  # the first promotion came between the two looks
+                return self._current()
+            raise self._unreadable("is missing, and there is a record of what was live") from error
         try:
             return _entry(json.loads(text))
         except (KeyError, TypeError, ValueError) as error:
-            raise RunError(
-                f"{self._live_path} cannot be read: {error}",
-                remedy=f"`corpusgate doctor --repair` writes it anew from the last line of {self._log_path.name}",
-            ) from error
+            raise self._unreadable(f"cannot be read: {error}") from error
+
+    def _unreadable(self, what: str) -> RunError:
+        return RunError(
+            f"{self._live_path} {what}",
+            remedy=f"`corpusgate doctor --repair` writes it anew from the last line of {self._log_path.name}",
+        )
 
     def _entries(self) -> list[_Entry]:
-        last = self.number()
-        found: dict[int, _Entry] = {}
-        if last:
-            for line in self._log_path.read_text(encoding="utf-8").splitlines():
-                try:
-                    entry = _entry(json.loads(line))
-                except ValueError:
-                    continue  # an empty line, or one torn by a kill: its number was never reached
-                if entry.number <= last:
-                    found[entry.number] = entry
-        return [found[number] for number in sorted(found)]
+        current, found = self._current(), self._known()
+        if current is None:
+            return []
+        if lacking := self._lacking(found, current):
+            raise RunError(
+                f"{self._log_path} is torn: it lacks {len(lacking)} of the {current.number} changes of live",
+                remedy="`corpusgate doctor --repair` writes it anew with the changes that are known",
+            )
+        return [found[number] for number in sorted(found) if number <= current.number] or [current]
+
+    def _known(self) -> dict[int, _Entry]:
+        """What the record tells, by number. Of a number that was written twice the later line counts; an empty line, or
+        one torn by a kill, tells nothing: its number was never reached, or is lacking."""
+        return {entry.number: entry for line in self._lines() if (entry := _entry_of(line))}
+
+    def _lines(self) -> list[str]:
+        try:
+            return self._log_path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+
+    @staticmethod
+    def _lacking(found: Mapping[int, _Entry], current: _Entry) -> list[int]:
+        """Numbers of changes that live has gone through and the record does not tell. The very first one may be told by
+        live alone, when its promoter was killed."""
+        if current.number == 1:
+            return []
+        first = max((n for n, entry in found.items() if entry.action == _FIRST_KNOWN), default=1)
+        return [number for number in range(first, current.number + 1) if number not in found]
 
 
 @contextmanager
@@ -299,9 +349,30 @@ def _entry(record: dict[str, Any]) -> _Entry:
     return _Entry(record["number"], record["action"], live)
 
 
-def _renamed(record: dict[str, Any], anew: Mapping[Generation, Generation]) -> dict[str, Any]:
-    generation = Generation(**record["generation"])
-    return record | {"generation": asdict(anew.get(generation, generation))}
+def _entry_of(line: str) -> _Entry | None:
+    try:
+        return _entry(json.loads(line))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _record(entry: _Entry) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "action": entry.action,
+        "generation": asdict(entry.live.generation),
+        "verdict_digest": entry.live.verdict_digest,
+        "flipped_at": entry.live.flipped_at.isoformat(),
+    }
+
+
+def _line(entry: _Entry) -> str:
+    return json.dumps(_record(entry), sort_keys=True) + "\n"
+
+
+def _renamed(entry: _Entry, anew: Mapping[Generation, Generation]) -> _Entry:
+    generation = entry.live.generation
+    return replace(entry, live=replace(entry.live, generation=anew.get(generation, generation)))
 
 
 def _name(live: Live | None) -> str:

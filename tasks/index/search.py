@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ import pyarrow as pa
 
 from tasks.errors import ConfigurationError, RunError
 from tasks.index.settings import IndexSettings
+from tasks.index.wholeness import torn_is_named
 from tasks.metrics.late_interaction import max_similarity
 from tasks.stage import EVERYTHING, SearchFilter
 
 VECTOR_INDEX = "vector_idx"
-TEXT_INDEX = "text_idx"
 _IDS_PER_FILTER = 5_000
 _ROWS_AT_ONCE = 256
 """Rows whose token vectors are read at once: a few hundred kilobytes each."""
@@ -30,6 +31,7 @@ class LanceView:
         self._dataset = dataset
         self._settings = settings
         self._embedding = embedding
+        self._table = Path(dataset.uri).stem
 
     @property
     def embedding(self) -> str:
@@ -38,12 +40,13 @@ class LanceView:
 
     def count(self) -> int:
         """Rows in it."""
-        return int(self._dataset.count_rows())
+        with torn_is_named(self._table):
+            return int(self._dataset.count_rows())
 
     def rows(self, columns: Sequence[str], document_ids: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Stored rows in the order in which they were written; all documents where none are named."""
         for predicate in [None] if document_ids is None else list(among("document_id", document_ids)):
-            for batch in self._dataset.to_batches(columns=list(columns), filter=predicate):
+            for batch in self._batches(columns=list(columns), filter=predicate):
                 if batch.num_rows:
                     yield pa.Table.from_batches([batch])
 
@@ -67,9 +70,9 @@ class LanceView:
                 "ef": max(self._settings.ann_search_candidates, k * self._settings.ann_refine),
                 "refine_factor": self._settings.ann_refine,
             }
-        found = self._dataset.scanner(
+        found = self._found(
             columns=["chunk_id", "_distance"], nearest=nearest, filter=self._predicate(where), prefilter=True
-        ).to_table()
+        )
         return _ranked(found.column("chunk_id").to_pylist(), [1 - d for d in found.column("_distance").to_pylist()])
 
     def search_text(self, query: str, k: int, *, where: SearchFilter = EVERYTHING) -> list[tuple[str, float]]:
@@ -82,13 +85,13 @@ class LanceView:
         wanted = text_query(query)
         if wanted is None:
             return []
-        found = self._dataset.scanner(
+        found = self._found(
             columns=["chunk_id", "_score"],
             full_text_query=wanted,
             limit=k,
             filter=self._predicate(where),
             prefilter=True,
-        ).to_table()
+        )
         return _ranked(found.column("chunk_id").to_pylist(), found.column("_score").to_pylist())
 
     def search_tokens(
@@ -108,7 +111,7 @@ class LanceView:
         best: list[tuple[float, str]] = []
         seen = 0
         self._columns(["token_vectors"])
-        batches = self._dataset.to_batches(
+        batches = self._batches(
             columns=["chunk_id", "token_vectors"], filter=self._predicate(where), batch_size=_ROWS_AT_ONCE
         )
         for batch in batches:
@@ -134,10 +137,21 @@ class LanceView:
 
     def indexed_vectors(self) -> int:
         """Rows that the approximate index covers; 0 where there is none."""
-        return next((d.num_rows_indexed for d in self._dataset.describe_indices() if d.name == VECTOR_INDEX), 0)
+        with torn_is_named(self._table):
+            described = self._dataset.describe_indices()
+        return next((d.num_rows_indexed for d in described if d.name == VECTOR_INDEX), 0)
+
+    def _batches(self, **asked: Any) -> Iterator[pa.RecordBatch]:
+        with torn_is_named(self._table):
+            yield from self._dataset.to_batches(**asked)
+
+    def _found(self, **asked: Any) -> pa.Table:
+        scanner = self._dataset.scanner(**asked)  # a question that makes no sense is refused here
+        with torn_is_named(self._table):
+            return scanner.to_table()
 
     def _any_token_vectors(self) -> bool:
-        found = self._dataset.scanner(columns=["chunk_id"], filter="token_vectors IS NOT NULL", limit=1).to_table()
+        found = self._found(columns=["chunk_id"], filter="token_vectors IS NOT NULL", limit=1)
         return bool(found.num_rows)
 
     def _predicate(self, where: SearchFilter) -> str | None:

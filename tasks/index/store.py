@@ -31,6 +31,7 @@ from tasks.index.tables import (
     set_tag,
     tags_of,
 )
+from tasks.index.wholeness import rows_are_whole, torn_indexes_of, torn_is_named
 from tasks.index.writing import create_table, extend_indexes, insert_rows, rebuild_indexes
 
 TABLE_FORMAT = 2
@@ -39,6 +40,8 @@ TABLE_FORMAT = 2
 _HEAD = "head"
 _ANEW = "anew."
 """Begins the tags of generations that hold no row that they do not show, and indexes of these rows alone."""
+_REINDEXED = "reindexed."
+"""Begins the tags of generations whose indexes were built anew after a file of them was torn."""
 
 _INDEX_CACHE_BYTES = 256 * 2**20
 _METADATA_CACHE_BYTES = 64 * 2**20
@@ -74,9 +77,7 @@ class LanceIndex:
         # The writer's look at the files comes first: what a session remembers may have been collected since.
         self._dataset(generation.table, generation.version)
         if self._session is None:
-            self._session = lance_module().Session(
-                index_cache_size_bytes=_INDEX_CACHE_BYTES, metadata_cache_size_bytes=_METADATA_CACHE_BYTES
-            )
+            self._session = self._new_session()
         dataset = self._dataset(generation.table, generation.version, session=self._session)
         return LanceView(dataset, self._settings, generation.embedding)
 
@@ -93,16 +94,35 @@ class LanceIndex:
                     raise
 
     def is_whole(self, generation: Generation) -> bool:
-        """Whether every row of a generation can be read; true of one that was collected, of which nothing is left."""
+        """Whether every row of a generation can be read; of what was collected nothing is left, and it is whole."""
         if not self._path(generation.table).exists():
-            return True
+            live = self.live()
+            return live is None or generation != live.generation
         try:
             # Not through a session, which would answer from what it has read before.
-            for _ in self._dataset(generation.table, generation.version).to_batches(batch_size=1024):
-                pass
-        except (RunError, OSError, ValueError, RuntimeError):
+            return rows_are_whole(self._dataset(generation.table, generation.version))
+        except RunError:
             return False
-        return True
+
+    def torn_indexes(self, generation: Generation) -> list[str]:
+        """Names of the indexes over a generation's rows with a torn file; reads them all. None of what was collected.
+
+        Raises:
+            RunError: the table cannot be opened.
+        """
+        if not self._path(generation.table).exists():
+            return []
+        return torn_indexes_of(self._dataset(generation.table, generation.version, session=self._new_session()))
+
+    def reindex(self, generation: Generation) -> Generation:
+        """Puts a generation of the same rows, with indexes built anew, in the place of one whose indexes are torn."""
+        with self._writing(), self._generations.lock():
+            started = time.time()
+            dataset = self._restore(generation.table, generation.version)
+            anew = self._indexed_anew(dataset, generation, _REINDEXED, started)
+            self._generations.replace({generation: anew})
+            self._untag(generation)
+            return anew
 
     def give_up(self, generation: Generation) -> None:
         """Lets go of a generation that is not live: its files go with the next `collect`, unless others need them."""
@@ -154,10 +174,12 @@ class LanceIndex:
                 dataset = create_table(path, row_schema(dimension))
             else:
                 dataset = self._restore(base.table, base.version)
-                for predicate in among("document_id", [*pending.write, *pending.remove]):
-                    dataset.delete(predicate)
+                with torn_is_named(base.table):
+                    for predicate in among("document_id", [*pending.write, *pending.remove]):
+                        dataset.delete(predicate)
             written = insert_rows(dataset, rows, set(pending.write), row_schema(dimension))
-            extend_indexes(dataset, self._settings)
+            with torn_is_named(Path(dataset.uri).stem):
+                extend_indexes(dataset, self._settings)
             table = Path(dataset.uri).stem
             generation = Generation(table, dataset.version, run_id, dimension, embedding)
             set_tag(dataset, f"candidate.{number}.{run_id}", dataset.version)
@@ -198,8 +220,7 @@ class LanceIndex:
                     f"the generation of run {generation.run_id} is live or was",
                     remedy="roll back first; older generations are deleted by their number, not one by one",
                 )
-            if self._path(generation.table).exists():
-                self._untag(generation)
+            self._untag(generation)
 
     def collect(self, keep: int) -> int:
         """Deletes the files of all but live, the `keep` - 1 generations before it, and candidates still to be judged.
@@ -255,9 +276,12 @@ class LanceIndex:
         for predicate in predicates:
             dataset.delete(predicate)
         dataset.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
+        return self._indexed_anew(dataset, generation, _ANEW, started)
+
+    def _indexed_anew(self, dataset: Any, generation: Generation, kind: str, started: float) -> Generation:
         rebuild_indexes(dataset, self._settings)
         anew = replace(generation, version=dataset.version)
-        set_tag(dataset, f"{_ANEW}{dataset.version}.{generation.run_id}", dataset.version)
+        set_tag(dataset, f"{kind}{dataset.version}.{generation.run_id}", dataset.version)
         flush_written(self._path(generation.table), started)
         return anew
 
@@ -272,7 +296,10 @@ class LanceIndex:
                     dataset.tags.delete(name)
 
     def _untag(self, generation: Generation) -> None:
-        dataset = self._dataset(generation.table)
+        try:
+            dataset = self._dataset(generation.table)
+        except RunError:
+            return  # no table is left there that could hold a tag; `_sweep` removes what remains of it
         for name, version in tags_of(dataset).items():
             if version == generation.version:
                 dataset.tags.delete(name)
@@ -342,6 +369,11 @@ class LanceIndex:
         dataset = self._dataset(table, version)
         dataset.restore()
         return dataset
+
+    def _new_session(self) -> Any:
+        return lance_module().Session(
+            index_cache_size_bytes=_INDEX_CACHE_BYTES, metadata_cache_size_bytes=_METADATA_CACHE_BYTES
+        )
 
     def _dataset(self, table: str, version: int | None = None, session: Any = None) -> Any:
         return open_table(self._path(table), version, session)

@@ -11,8 +11,10 @@ import pyarrow as pa
 from schemas.stages import INDEX_ROWS
 from tasks.errors import RunError
 from tasks.index.generations import sync_folder
-from tasks.index.search import TEXT_INDEX, VECTOR_INDEX
+from tasks.index.search import VECTOR_INDEX
 from tasks.index.settings import IndexSettings
+from tasks.index.wholeness import LANCE_ERRORS, TEXT_INDEX
+from tasks.machine import machine_fault
 
 _ROWS_PER_PARTITION = 1_000_000
 
@@ -62,10 +64,12 @@ def open_table(path: Path, version: int | None = None, session: Any = None) -> A
     """
     try:
         return lance_module().dataset(path, version=version, session=session)
-    except ValueError as error:
+    except LANCE_ERRORS as error:
+        if machine_fault(error):
+            raise
         raise RunError(
             f"the index table {path.stem} has no version {version}" if version else f"{path.stem} holds no index table",
-            remedy="it was collected or its files were deleted; roll back or run again to build a new one",
+            remedy="it was collected, or its files are torn or missing; `corpusgate doctor --repair` makes live anew",
         ) from error
 
 

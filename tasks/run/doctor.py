@@ -100,31 +100,39 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
         f"{len(erased.tombstones)} documents were erased, {len(left)} of them not to the end",
         f"`corpusgate erase {left[0]} --yes`" if left else "",
     )
-    yield _index(configuration, lake, runs)
+    yield _index(configuration, lake, runs, deep)
 
 
-def _index(configuration: Configuration, lake: Lake, runs: Runs) -> Finding:
+def _index(configuration: Configuration, lake: Lake, runs: Runs, deep: bool) -> Finding:
     remedy = "`corpusgate rollback` makes the generation before live; or run again"
     index = LanceIndex(lake.index, configuration.stages.index)
     try:
         live = index.live()
         if live is None:
             return Finding(True, "index: nothing is live yet")
+        index.history()
         stored: set[str] = set()
         for table in index.open(live.generation).rows(["document_id"]):
             stored.update(table.column("document_id").to_pylist())
+        torn = index.torn_indexes(live.generation) if deep else []
         locations = runs.locations(live.generation.run_id)
     except CorpusgateError as error:
         return Finding(False, f"index: {error}", error.remedy)
+    if torn:
+        return Finding(
+            False,
+            f"index: run {live.generation.run_id} is live; torn or missing files of {', '.join(torn)} over its rows",
+            "`corpusgate doctor --repair` builds them anew from the rows",
+        )
     expected = {
         row["document_id"]
         for row in locations.select(["document_id", "stage", "outcome"]).to_pylist()
         if row["stage"] == StageName.INDEX and row["outcome"] == "ok"
     }
     return Finding(
-        stored <= expected,
+        stored == expected,
         f"index: run {live.generation.run_id} is live with {len(stored)} documents; "
-        f"{len(stored - expected)} of them are not in that run",
+        f"{len(stored - expected)} of them are not in that run, {len(expected - stored)} of that run are missing",
         remedy,
     )
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from tasks.document_rows import ids_of
 from tasks.errors import ConfigurationError, DocumentError, RunError
+from tasks.machine import machine_is_named
 from tasks.run.context import RunContext
-from tasks.run.machine import machine_is_named
 from tasks.stage import Batch, Failure, Resources, Stage, StageOutput
 
 

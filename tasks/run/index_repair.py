@@ -1,11 +1,13 @@
-"""Mending the index: a generation with torn files is made anew from stage outputs where it is live, else given up."""
+"""Mending the index: torn indexes over rows are built anew from the rows; a generation with torn rows is made anew from
+stage outputs where it is live, else given up.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 from schemas.names import StageName
 from tasks.errors import RunError
-from tasks.index.generations import Live
+from tasks.index.generations import Generation, Live
 from tasks.index.store import LanceIndex
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger
@@ -19,7 +21,7 @@ from tasks.run.session import Session
 
 
 def repair_index(configuration: Configuration, lake: Lake) -> Iterator[str]:
-    """Reads every row of the kept generations, mends what is torn, and says so, a sentence each.
+    """Reads every row and every index of the kept generations, mends what is torn, and says so, a sentence each.
 
     Raises:
         RunError: live is torn, cannot be made anew, and no whole generation was live before it.
@@ -28,13 +30,27 @@ def repair_index(configuration: Configuration, lake: Lake) -> Iterator[str]:
     live, keep = index.live(), configuration.run.keep_generations
     if live is None:
         return
-    torn = [generation for generation in index.kept(keep) if not index.is_whole(generation)]
-    for generation in torn:
-        if generation != live.generation:
+    for generation in index.kept(keep):
+        if index.is_whole(generation):
+            if names := index.torn_indexes(generation):
+                yield _reindex(lake, index, generation, names)
+        elif generation != live.generation:
             index.give_up(generation)
             yield f"the index of run {generation.run_id} was torn and is given up: no rollback leads to it any more"
-    if live.generation in torn:
-        yield _make_anew(configuration, lake, index, live)
+        else:
+            yield _make_anew(configuration, lake, index, live)
+
+
+def _reindex(lake: Lake, index: LanceIndex, generation: Generation, names: list[str]) -> str:
+    run_id = generation.run_id
+    anew = index.reindex(generation)
+    runs = Runs(lake)
+    if runs.is_readable(run_id):
+        runs.update(run_id, candidate=asdict(anew))
+    return (
+        f"{', '.join(names)} over the index of run {run_id} had torn or missing files: every index over it was built "
+        "anew from its rows; programs that have it open must open it again"
+    )
 
 
 def _make_anew(configuration: Configuration, lake: Lake, index: LanceIndex, live: Live) -> str:

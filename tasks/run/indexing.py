@@ -10,9 +10,9 @@ from tasks.index.generations import Candidate
 from tasks.index.settings import IndexSettings
 from tasks.index.stage import rows_for
 from tasks.index.store import LanceIndex
+from tasks.machine import machine_is_named
 from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
-from tasks.run.machine import machine_is_named
 from tasks.stage import Batch
 
 _TARGET = pa.schema([pa.field("document_id", pa.string(), False), pa.field("index_key", pa.string(), False)])

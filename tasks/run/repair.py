@@ -52,8 +52,8 @@ def repair(configuration: Configuration, lake: Lake) -> Iterator[str]:
             if not is_whole(path, schema):
                 yield f"{_set_aside(lake, path)} was torn: {what}"
     yield from _outputs(lake)
-    if sentence := Generations(lake.index, 0.0).restore_live():
-        yield sentence
+    generations = Generations(lake.index, 0.0)
+    yield from filter(None, (generations.restore_live(), generations.restore_record()))
     yield from _plans(lake)
     yield from _locations(configuration, lake)
     yield from repair_index(configuration, lake)

@@ -23,6 +23,7 @@ from tasks.index.search import LanceView
 from tasks.index.store import LanceIndex
 from tasks.lake.files import write_json, write_table
 from tasks.lake.runs import Runs
+from tasks.machine import machine_is_named
 from tasks.report.write import write_report
 from tasks.run.alone import score_alone
 from tasks.run.alone_pairs import score_pairs_alone
@@ -31,7 +32,6 @@ from tasks.run.facts import add_actual_lags, all_locations, stage_locations, wri
 from tasks.run.held import write_held
 from tasks.run.indexing import open_index
 from tasks.run.labels import bind_labels, stored_labels
-from tasks.run.machine import machine_is_named
 from tasks.run.options import RunOptions
 from tasks.run.planning import split_batches
 from tasks.run.registry import STAGES, scorer
