@@ -10,10 +10,9 @@ from schemas.names import StageName
 from schemas.stages import FETCH
 from tasks.document_rows import ids_of
 from tasks.documents.cage import Cage, CageLimits, Job
-from tasks.errors import DocumentError
 from tasks.gold.kinds import Quote
 from tasks.lake.packed import read_places
-from tasks.run.brought_back import lent
+from tasks.lake.raw import RawStore
 from tasks.run.context import BatchRef, RunContext
 from tasks.survival.source import is_text
 
@@ -36,10 +35,11 @@ class QuotesInSources:
             return [False] * len(quotes)
         here = self._documents.filter(pc.field("document_id") == document_id)
         (content_sha,) = here.column("content_sha").to_pylist()
-        try:
-            path = str(lent(self._context, here).raw.path(content_sha))
-        except DocumentError:
+        # A source is not asked for this: where its text could be looked at, the bytes are there.
+        raw = RawStore(self._context.lake.raw)
+        if content_sha is None or not raw.has(content_sha):
             return [False] * len(quotes)
+        path = str(raw.path(content_sha))
         limits = self._context.configuration.stages.chunk.limits
         return _asked(limits, path, media_type, tuple(quote.exact for quote in quotes))
 

@@ -80,7 +80,8 @@ def survival_facts(
         came_out = (pc.field("stage") == name.value) & (pc.field("outcome") == Outcome.OK.value)
         scored = set(ids_of(locations.filter(came_out)))
         wanted = [i for i in wanted if i not in scored]
-    lacking = QuotesInSources(context, plan, batches)
+    here = plan.filter(pc.is_in(plan.column("document_id"), pa.array(wanted, pa.string())))
+    lacking = QuotesInSources(context, here, batches)
     for group in _groups(wanted):
         places = _places(locations, group)
         copies = _copies(context, batches, places, group)
