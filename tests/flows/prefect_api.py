@@ -14,6 +14,7 @@ import httpx
 import psutil
 
 from flows.server import QUIET
+from flows.server_tables import kept_tables, place_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0
@@ -38,6 +39,12 @@ class PrefectApi:
         )
         self._log = folder / "prefect.log"
         self._client = httpx.Client(trust_env=False, timeout=30.0)
+
+    def begin_with_kept_tables(self) -> None:
+        """The server need not make its tables, if one of the private servers before it has."""
+        home = Path(self.environment["PREFECT_HOME"])
+        home.mkdir(exist_ok=True)
+        place_tables(home, kept_tables())
 
     def command(self, *arguments: str) -> None:
         """One of Prefect's commands, to its end."""

@@ -2,11 +2,10 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from tests.flows.corpus import corpusgate
 
 pytestmark = pytest.mark.xdist_group("demo")
 
@@ -23,12 +22,12 @@ def test_the_healthy_demo_passes_and_goes_live(healthy_demo: Path) -> None:
 
 
 def test_the_damaged_demo_is_blocked_with_stage_and_class_named_and_live_untouched(
-    healthy_demo: Path, tmp_path: Path
+    healthy_demo: Path, tmp_path: Path, recorded_command_line: Callable[[Path], Callable[..., tuple[int, str, str]]]
 ) -> None:
     folder = shutil.copytree(healthy_demo, tmp_path / "demo")
     live = (folder / "lake" / "index" / "live.json").read_bytes()
-    done = corpusgate("demo", "--folder", folder, "--regress")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "parse" in done.stdout
-    assert "report" in done.stdout
+    code, out, err = recorded_command_line(tmp_path)("demo", "--folder", str(folder), "--regress")
+    assert code == 1, out + err
+    assert "parse" in out
+    assert "report" in out
     assert (folder / "lake" / "index" / "live.json").read_bytes() == live
