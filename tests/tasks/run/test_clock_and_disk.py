@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import flows.launch
+from tasks import machine
 from tasks.errors import RunError
 from tasks.lake.ledger import Ledger
 from tasks.lake.runs import Runs
-from tasks.run import machine
 from tests.engine import run_engine
 from tests.texts import configured, text, write_texts
 
