@@ -10,7 +10,7 @@ from prefect.cache_policies import NO_CACHE
 from flows.session import session
 from schemas.names import StageName
 from schemas.verdict import Verdict
-from tasks.index.generations import Candidate
+from tasks.index.records import Candidate
 from tasks.run.context import BatchRef
 from tasks.run.deduplicate import decide_corpus, sign_batch
 from tasks.run.execute import run_stage

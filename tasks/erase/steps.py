@@ -25,7 +25,7 @@ from tasks.erase.tables import remove_rows
 from tasks.errors import ConfigurationError, RunError
 from tasks.figures.catalogue import Catalogue
 from tasks.figures.stored import make_figures
-from tasks.index.generations import Generation
+from tasks.index.records import Generation
 from tasks.index.store import LanceIndex
 from tasks.lake.erased import Tombstone, content_digest, place_digest, read_erased, write_erased
 from tasks.lake.files import read_table, write_json

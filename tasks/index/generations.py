@@ -15,63 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from tasks.errors import RunError
-from tasks.lake.files import write_json, write_text
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """One built index: a version of a table. `embedding` is the model that made its vectors, as name@version."""
-
-    table: str
-    version: int
-    run_id: str
-    dimension: int
-    embedding: str
-
-    @property
-    def place(self) -> tuple[str, int]:
-        """Table and version: what tells one generation from another."""
-        return self.table, self.version
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """The generation that users search, the verdict that let it in, and when it went live."""
-
-    generation: Generation
-    verdict_digest: str
-    flipped_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """What separates live from a target: documents to write, documents to remove, and whether the table is new."""
-
-    write: tuple[str, ...]
-    remove: tuple[str, ...]
-    new_table: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A built generation that is not live, and the live generation that it was made from."""
-
-    generation: Generation
-    baseline: Live | None
-    documents_written: int
-    documents_removed: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """What became of the kept generations when documents were erased: those made anew, and those given up."""
-
-    anew: tuple[Generation, ...]
-    retired: tuple[Generation, ...]
+from tasks.index.locks import held
+from tasks.index.records import Generation, Live
+from tasks.lake.files import sync_folder, write_json, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,39 +254,6 @@ class Generations:
             return []
         first = max((n for n, entry in found.items() if entry.action == _FIRST_KNOWN), default=1)
         return [number for number in range(first, current.number + 1) if number not in found]
-
-
-@contextmanager
-def held(path: Path, seconds: float, doing: str) -> Iterator[None]:
-    """Holds a lock file; the operating system frees it when the process ends, however it ends.
-
-    Raises:
-        RunError: another process holds it for longer than `seconds`.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=seconds)
-    except Timeout as error:
-        raise RunError(
-            f"another process {doing} ({path} has been locked for {seconds:g} s)",
-            remedy="wait for it to end, or stop it, then give the same command again",
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def sync_folder(folder: Path) -> None:
-    """Flushes a folder's own entries, without which a rename may be lost with the power."""
-    if not hasattr(os, "O_DIRECTORY"):  # Windows flushes the entry with the file
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _entry(record: dict[str, Any]) -> _Entry:

@@ -7,7 +7,6 @@ a rejected candidate nor a killed build leaves a row in the next.
 
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,26 +17,19 @@ from typing import Any
 import pyarrow as pa
 
 from tasks.errors import RunError
-from tasks.index.generations import Candidate, Cleaned, Generation, Generations, Live, Pending, held
+from tasks.index.generations import Generations
+from tasks.index.locks import held
+from tasks.index.records import Candidate, Cleaned, Generation, Live, Pending
 from tasks.index.search import LanceView, among
 from tasks.index.settings import IndexSettings
-from tasks.index.tables import (
-    bytes_on_disk,
-    delete_untagged,
-    flush_written,
-    lance_module,
-    open_table,
-    row_schema,
-    set_tag,
-    tags_of,
-)
+from tasks.index.table_folder import TableFolder
+from tasks.index.tables import flush_written, lance_module, row_schema, set_tag, tags_of
 from tasks.index.wholeness import rows_are_whole, torn_indexes_of, torn_is_named
 from tasks.index.writing import create_table, extend_indexes, insert_rows, rebuild_indexes
 
 TABLE_FORMAT = 2
 """Raised when the columns or the way of indexing text change: the next build then makes a new table."""
 
-_HEAD = "head"
 _ANEW = "anew."
 """Begins the tags of generations that hold no row that they do not show, and indexes of these rows alone."""
 _REINDEXED = "reindexed."
@@ -53,6 +45,7 @@ class LanceIndex:
     def __init__(self, root: Path, settings: IndexSettings) -> None:
         self._root = root
         self._settings = settings
+        self._tables = TableFolder(root)
         self._generations = Generations(root, settings.lock_seconds)
         self._session: Any = None
 
@@ -75,10 +68,10 @@ class LanceIndex:
             RunError: its files are gone.
         """
         # The writer's look at the files comes first: what a session remembers may have been collected since.
-        self._dataset(generation.table, generation.version)
+        self._tables.open(generation.table, generation.version)
         if self._session is None:
             self._session = self._new_session()
-        dataset = self._dataset(generation.table, generation.version, session=self._session)
+        dataset = self._tables.open(generation.table, generation.version, session=self._session)
         return LanceView(dataset, self._settings, generation.embedding)
 
     def open_live(self) -> LanceView | None:
@@ -95,12 +88,12 @@ class LanceIndex:
 
     def is_whole(self, generation: Generation) -> bool:
         """Whether every row of a generation can be read; of what was collected nothing is left, and it is whole."""
-        if not self._path(generation.table).exists():
+        if not self._tables.path(generation.table).exists():
             live = self.live()
             return live is None or generation != live.generation
         try:
             # Not through a session, which would answer from what it has read before.
-            return rows_are_whole(self._dataset(generation.table, generation.version))
+            return rows_are_whole(self._tables.open(generation.table, generation.version))
         except RunError:
             return False
 
@@ -110,30 +103,30 @@ class LanceIndex:
         Raises:
             RunError: the table cannot be opened.
         """
-        if not self._path(generation.table).exists():
+        if not self._tables.path(generation.table).exists():
             return []
-        return torn_indexes_of(self._dataset(generation.table, generation.version, session=self._new_session()))
+        return torn_indexes_of(self._tables.open(generation.table, generation.version, session=self._new_session()))
 
     def reindex(self, generation: Generation) -> Generation:
         """Puts a generation of the same rows, with indexes built anew, in the place of one whose indexes are torn."""
         with self._writing(), self._generations.lock():
             started = time.time()
-            dataset = self._restore(generation.table, generation.version)
+            dataset = self._tables.restore(generation.table, generation.version)
             anew = self._indexed_anew(dataset, generation, _REINDEXED, started)
             self._generations.replace({generation: anew})
-            self._untag(generation)
+            self._tables.untag(generation)
             return anew
 
     def give_up(self, generation: Generation) -> None:
         """Lets go of a generation that is not live: its files go with the next `collect`, unless others need them."""
         with self._writing():
-            self._untag(generation)
+            self._tables.untag(generation)
 
     def put_in_place(self, old: Generation, anew: Generation) -> None:
         """Puts a generation that holds the same documents in the place of one whose files are torn."""
         with self._writing(), self._generations.lock():
             self._generations.replace({old: anew})
-            self._untag(old)
+            self._tables.untag(old)
 
     def pending(self, target: pa.Table, *, dimension: int, embedding: str, anew: bool = False) -> Pending:
         """What separates live from `target` (document_id, index_key of every document that should be indexed).
@@ -163,17 +156,17 @@ class LanceIndex:
         if not re.fullmatch(r"[A-Za-z0-9_-]+", run_id):
             raise RunError(f"run id {run_id!r} cannot name a table", remedy="use letters, digits, - and _")
         with self._writing():
-            self._sweep()
+            self._tables.sweep()
             started = time.time()
             number, baseline = self._generations.number(), self.live()
             base = None if anew else self._base(dimension, embedding)
             pending = self._pending(base, target)
             if base is None:
                 # Never a name twice: open views remember what they read by name and version.
-                path = self._path(f"chunks-v{TABLE_FORMAT}-{run_id}-{secrets.token_hex(3)}")
+                path = self._tables.path(f"chunks-v{TABLE_FORMAT}-{run_id}-{secrets.token_hex(3)}")
                 dataset = create_table(path, row_schema(dimension))
             else:
-                dataset = self._restore(base.table, base.version)
+                dataset = self._tables.restore(base.table, base.version)
                 with torn_is_named(base.table):
                     for predicate in among("document_id", [*pending.write, *pending.remove]):
                         dataset.delete(predicate)
@@ -182,8 +175,8 @@ class LanceIndex:
                 extend_indexes(dataset, self._settings)
             table = Path(dataset.uri).stem
             generation = Generation(table, dataset.version, run_id, dimension, embedding)
-            set_tag(dataset, f"candidate.{number}.{run_id}", dataset.version)
-            flush_written(self._path(table), started)
+            self._tables.tag_candidate(dataset, number, run_id)
+            flush_written(self._tables.path(table), started)
             return Candidate(generation, baseline, written, len(pending.remove), dataset.count_rows())
 
     def flip(self, candidate_generation: Generation, *, expected: Live | None, verdict_digest: str) -> Live:
@@ -193,7 +186,7 @@ class LanceIndex:
             RunError: live is no longer `expected`, the verdict was used before, or the candidate's files are gone.
         """
         with self._generations.lock():
-            self._dataset(candidate_generation.table, candidate_generation.version)
+            self._tables.open(candidate_generation.table, candidate_generation.version)
             return self._generations.promote(candidate_generation, expected=expected, verdict_digest=verdict_digest)
 
     def rollback(self, *, expected: Live) -> Live:
@@ -205,7 +198,7 @@ class LanceIndex:
         with self._generations.lock():
             standing = self._generations.standing()
             if len(standing) > 1:
-                self._dataset(standing[-2].generation.table, standing[-2].generation.version)
+                self._tables.open(standing[-2].generation.table, standing[-2].generation.version)
             return self._generations.roll_back(expected=expected)
 
     def drop(self, generation: Generation) -> None:
@@ -220,7 +213,7 @@ class LanceIndex:
                     f"the generation of run {generation.run_id} is live or was",
                     remedy="roll back first; older generations are deleted by their number, not one by one",
                 )
-            self._untag(generation)
+            self._tables.untag(generation)
 
     def collect(self, keep: int) -> int:
         """Deletes the files of all but live, the `keep` - 1 generations before it, and candidates still to be judged.
@@ -228,7 +221,7 @@ class LanceIndex:
         A candidate whose baseline is no longer live cannot be promoted any more and goes. Returns the bytes freed.
         """
         with self._cleaning(keep):
-            return self._collect(keep)
+            return self._tables.collect(self._kept_places(keep), self._generations.number())
 
     def erase(self, document_ids: Collection[str], keep: int) -> Cleaned:
         """Makes live and the `keep` - 1 generations before it anew without these documents, and deletes all else.
@@ -241,7 +234,7 @@ class LanceIndex:
             RunError: live itself cannot be made anew.
         """
         with self._cleaning(keep):
-            self._sweep()
+            self._tables.sweep()
             live, replaced, retired = self.live(), {}, []
             for generation in self.kept(keep):
                 try:
@@ -255,8 +248,8 @@ class LanceIndex:
                         ) from error
                     retired.append(generation)
             self._generations.replace(replaced)
-            self._forget_candidates(retired)
-            self._collect(keep)
+            self._tables.forget_candidates(self._generations.number(), retired)
+            self._tables.collect(self._kept_places(keep), self._generations.number())
             return Cleaned(tuple(replaced.values()), tuple(retired))
 
     def _without(self, generation: Generation, document_ids: Collection[str]) -> Generation | None:
@@ -266,13 +259,13 @@ class LanceIndex:
         in the files, and their words stay in the indexes. So a generation without rows of the documents is made anew
         as well, unless it was made so before and holds nothing but what it shows.
         """
-        dataset = self._dataset(generation.table, generation.version)
+        dataset = self._tables.open(generation.table, generation.version)
         predicates = list(among("document_id", sorted(document_ids)))
         made_anew = {version for name, version in tags_of(dataset).items() if name.startswith(_ANEW)}
         if generation.version in made_anew and not any(dataset.count_rows(filter=one) for one in predicates):
             return None
         started = time.time()
-        dataset = self._restore(generation.table, generation.version)
+        dataset = self._tables.restore(generation.table, generation.version)
         for predicate in predicates:
             dataset.delete(predicate)
         dataset.optimize.compact_files(materialize_deletions=True, materialize_deletions_threshold=0.0)
@@ -282,66 +275,11 @@ class LanceIndex:
         rebuild_indexes(dataset, self._settings)
         anew = replace(generation, version=dataset.version)
         set_tag(dataset, f"{kind}{dataset.version}.{generation.run_id}", dataset.version)
-        flush_written(self._path(generation.table), started)
+        flush_written(self._tables.path(generation.table), started)
         return anew
 
-    def _forget_candidates(self, retired: Collection[Generation]) -> None:
-        """A candidate that a killed run left is judged no more; what could not be cleaned is kept no more."""
-        number = self._generations.number()
-        gone = {generation.place for generation in retired}
-        for path in self._tables():
-            dataset = self._dataset(path.stem)
-            for name, version in tags_of(dataset).items():
-                if name.startswith(f"candidate.{number}.") or (path.stem, version) in gone:
-                    dataset.tags.delete(name)
-
-    def _untag(self, generation: Generation) -> None:
-        try:
-            dataset = self._dataset(generation.table)
-        except RunError:
-            return  # no table is left there that could hold a tag; `_sweep` removes what remains of it
-        for name, version in tags_of(dataset).items():
-            if version == generation.version:
-                dataset.tags.delete(name)
-
-    def _collect(self, keep: int) -> int:
-        kept = {at.generation.place for at in self._generations.standing()[-keep:]}
-        before = sum(bytes_on_disk(path) for path in self._tables())
-        for path in self._tables():
-            self._collect_table(path, kept)
-        return before - sum(bytes_on_disk(path) for path in self._tables())
-
-    def _collect_table(self, path: Path, kept: set[tuple[str, int]]) -> None:
-        number, dataset = self._generations.number(), self._dataset(path.stem)
-        head = dataset.latest_version
-        for name, version in tags_of(dataset).items():
-            judged_yet = name.startswith(f"candidate.{number}.")
-            if not (judged_yet or (path.stem, version) in kept or (name == _HEAD and version == head)):
-                dataset.tags.delete(name)
-        alive = tags_of(dataset)
-        versions = [version for name, version in alive.items() if name != _HEAD]
-        if not versions:
-            shutil.rmtree(path)
-            return
-        if head not in alive.values():
-            # The newest version is never cleaned; it must not be the one that was given up.
-            dataset = self._restore(path.stem, max(versions))
-            set_tag(dataset, _HEAD, dataset.version)
-        delete_untagged(dataset)
-
-    def _sweep(self) -> None:
-        """Removes what a killed build left: tables without a tag, and versions after the last tagged one."""
-        for path in self._tables():
-            try:
-                dataset = self._dataset(path.stem)
-            except RunError:
-                shutil.rmtree(path)  # killed before its first version was whole
-                continue
-            tagged = tags_of(dataset).values()
-            if not tagged:
-                shutil.rmtree(path)
-            elif dataset.latest_version not in tagged:
-                delete_untagged(self._restore(path.stem, max(tagged)))
+    def _kept_places(self, keep: int) -> set[tuple[str, int]]:
+        return {at.generation.place for at in self._generations.standing()[-keep:]}
 
     def _base(self, dimension: int, embedding: str) -> Generation | None:
         live = self.live()
@@ -364,25 +302,10 @@ class LanceIndex:
             new_table=False,
         )
 
-    def _restore(self, table: str, version: int) -> Any:
-        """The table as it was then, as a new version: a candidate shares its version with no other generation."""
-        dataset = self._dataset(table, version)
-        dataset.restore()
-        return dataset
-
     def _new_session(self) -> Any:
         return lance_module().Session(
             index_cache_size_bytes=_INDEX_CACHE_BYTES, metadata_cache_size_bytes=_METADATA_CACHE_BYTES
         )
-
-    def _dataset(self, table: str, version: int | None = None, session: Any = None) -> Any:
-        return open_table(self._path(table), version, session)
-
-    def _path(self, table: str) -> Path:
-        return self._root / f"{table}.lance"
-
-    def _tables(self) -> list[Path]:
-        return sorted(self._root.glob("*.lance"))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from schemas.stages import INDEX_ROWS
 from tasks.errors import RunError
-from tasks.index.generations import sync_folder
 from tasks.index.search import VECTOR_INDEX
 from tasks.index.settings import IndexSettings
 from tasks.index.wholeness import LANCE_ERRORS, TEXT_INDEX
+from tasks.lake.files import sync_folder
 from tasks.machine import machine_fault
 
 _ROWS_PER_PARTITION = 1_000_000

@@ -184,3 +184,14 @@ def replace_file(path: Path, write: Callable[[Path], Any], durable: bool = True)
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flushes a folder's own entries, without which a rename may be lost with the power."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows flushes the entry with the file
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

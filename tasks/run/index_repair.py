@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from schemas.names import StageName
 from tasks.errors import RunError
-from tasks.index.generations import Generation, Live
+from tasks.index.records import Generation, Live
 from tasks.index.store import LanceIndex
 from tasks.lake.layout import Lake
 from tasks.lake.ledger import Ledger

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from schemas.names import StageName
 from tasks.document_rows import ids_of
-from tasks.index.generations import Candidate
+from tasks.index.records import Candidate
 from tasks.index.settings import IndexSettings
 from tasks.index.stage import rows_for
 from tasks.index.store import LanceIndex

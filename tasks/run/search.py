@@ -10,7 +10,7 @@ from tasks.embed.settings import EmbedSettings
 from tasks.embedding.model import EmbeddingModel, TokenModel
 from tasks.embedding.models import embedding_model
 from tasks.errors import ConfigurationError, RunError
-from tasks.index.generations import Live
+from tasks.index.records import Live
 from tasks.index.search import LanceView
 from tasks.index.settings import IndexSettings
 from tasks.index.store import LanceIndex

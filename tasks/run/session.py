@@ -18,7 +18,7 @@ from tasks.figures.stage_table import stage_table
 from tasks.figures.stored import drop_figures, make_figures
 from tasks.gate.judge import judge, resolve_anchor
 from tasks.gold.labels import Labels
-from tasks.index.generations import Candidate, Generation
+from tasks.index.records import Candidate, Generation
 from tasks.index.search import LanceView
 from tasks.index.store import LanceIndex
 from tasks.lake.files import write_json, write_table

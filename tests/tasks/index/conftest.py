@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from schemas.stages import INDEX_ROWS
-from tasks.index.generations import Candidate, Live
+from tasks.index.records import Candidate, Live
 from tasks.index.search import LanceView
 from tasks.index.settings import IndexSettings
 from tasks.index.store import LanceIndex

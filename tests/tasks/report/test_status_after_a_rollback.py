@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tasks.index.generations import Generation, Generations
+from tasks.index.generations import Generations
+from tasks.index.records import Generation
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.report.status import Status, print_status, read_status

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.names import StageName
 from tasks.errors import RunError
-from tasks.index.generations import Live
+from tasks.index.records import Live
 from tasks.index.store import LanceIndex
 from tasks.run.configuration import Configuration
 from tasks.run.doctor import Finding, examine

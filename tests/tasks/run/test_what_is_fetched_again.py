@@ -12,7 +12,8 @@ import pytest
 from schemas.names import Cohort, StageName
 from schemas.stages import FETCH
 from tasks.figures.measures import stage_measures
-from tasks.index.generations import Generation, Generations
+from tasks.index.generations import Generations
+from tasks.index.records import Generation
 from tasks.lake.files import read_table
 from tasks.lake.ledger import Ledger
 from tasks.run.context import BatchRef
