@@ -79,7 +79,9 @@ def private_server(home: Path, *, scheduling: bool = False) -> Iterator[str]:
         from prefect.settings import Profile, Settings
 
         _wait_until_healthy(process, url, home)
-        with SettingsContext(profile=Profile(name="corpusgate", settings={}), settings=Settings()):
+        # Nobody listens to heartbeats here, and each flow would wait up to a second for the end of its own.
+        settings = Settings(flows={"heartbeat_frequency": None})  # type: ignore[arg-type]  # pydantic reads it
+        with SettingsContext(profile=Profile(name="corpusgate", settings={}), settings=settings):
             try:
                 yield url
             except CorpusgateError:

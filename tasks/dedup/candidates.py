@@ -14,17 +14,20 @@ of: a candidate shares at least what edits in the worst places leave of the anch
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from schemas.stages import SIGNATURE
 from tasks.dedup.compared import COMPARED, Candidate, candidates_of
 from tasks.dedup.minhash import ANCHOR_SIZE
 from tasks.dedup.settings import DedupSettings
+from tasks.metrics.compilation import compiled
 
 _SIGNATURES = "CREATE TEMP TABLE signatures AS SELECT document_id, scope, text_sha, shingles, bands, anchors FROM part"
 
@@ -75,20 +78,36 @@ QUALIFY row_number() OVER (PARTITION BY later ORDER BY shared DESC, earlier) <= 
 
 _KNOWN = """
 CREATE TEMP TABLE known_{pairs} AS
-SELECT place, o.document_id AS own_id, c.document_id AS other_id, o.half AS own_text, c.half AS other_text,
+SELECT place, own, other, o.document_id AS own_id, c.document_id AS other_id, o.half AS own_text, c.half AS other_text,
        k.common, k.distinct_a, k.distinct_b
 FROM {pairs} p JOIN ranked o ON o.rank = p.own JOIN ranked c ON c.rank = p.other
 LEFT JOIN compared k ON k.a = least(o.half, c.half) AND k.b = greatest(o.half, c.half)
 """
 
+_TOLD_APART = """
+SELECT own, other, coalesce(common / (distinct_a + distinct_b - common) < ?, false) AS told_apart
+FROM known_near_pairs ORDER BY place
+"""
+"""Known to share too little. `/` gives a DOUBLE, the same as in Python."""
+
+_MAY_STAND_INSIDE = """
+SELECT DISTINCT own FROM known_container_pairs LEFT JOIN dropped ON dropped.document_id = other_id
+WHERE dropped.document_id IS NOT NULL
+   OR coalesce(common / CASE WHEN own_text <= other_text THEN distinct_a ELSE distinct_b END >= ?, true)
+"""
+
 _PAIRS = """
-SELECT own_id, other_id, own_text, other_text, common, distinct_a, distinct_b FROM known_{pairs} ORDER BY place
+SELECT own_id, other_id, own_text, other_text, common, distinct_a, distinct_b
+FROM known_{pairs} WHERE own IN (FROM wanted) ORDER BY place
 """
 
 _ASKED_FOR = """
 SELECT DISTINCT least(own_text, other_text) AS a, greatest(own_text, other_text) AS b, common, distinct_a, distinct_b
 FROM known_{pairs} WHERE common IS NOT NULL
 """
+
+_AT_ONCE = 10_000
+"""Rows read at once."""
 
 _ASKED = 16
 """Anchors by which a document looks for those that hold it."""
@@ -139,11 +158,26 @@ class Candidates:
         return self._connection.execute(_EXACT).fetchall()
 
     def near(self) -> Iterator[tuple[str, list[Candidate]]]:
-        """(representative, the candidates that come before it), in the stated order."""
-        yield from self._pairs("near_pairs", _NEAR.format(neighbours=self._settings.neighbours))
+        """(representative, the candidates that come before it), in the stated order.
 
-    def containers(self) -> Iterator[tuple[str, list[Candidate]]]:
-        """(representative, longer ones that may hold it, the longest first), the longest document first."""
+        One is left out where nothing can come of it: it is known that it shares less than `threshold` with each of its
+        candidates, and none of these may be dropped and stand aside for another one, of which nothing is known yet.
+        """
+        self._take("near_pairs", _NEAR.format(neighbours=self._settings.neighbours))
+        ((last,),) = self._connection.sql("SELECT coalesce(max(rank), 0) FROM ranked").fetchall()
+        may_be_dropped = np.zeros(last + 1, np.bool_)
+        told = self._connection.sql(_TOLD_APART, params=[self._settings.threshold]).to_arrow_reader(_AT_ONCE)
+        for part in told:
+            own, other, apart = (part.column(name).to_numpy(zero_copy_only=False) for name in told.schema.names)
+            _mark_droppable(own, other, apart, may_be_dropped)
+        yield from self._pairs("near_pairs", pa.table({"own": np.flatnonzero(may_be_dropped)}))
+
+    def containers(self, dropped: Collection[str] = ()) -> Iterator[tuple[str, list[Candidate]]]:
+        """(representative, longer ones that may hold it, the longest first), the longest document first.
+
+        One is left out where it is known that each of them holds less than `containment` of it, and none is among the
+        `dropped`, for which another one is asked.
+        """
         settings = self._settings
         self._connection.execute(_HOLDERS)
         query = _CONTAINERS.format(
@@ -153,7 +187,10 @@ class Candidates:
             share=max(0.0, 1 - (1 - settings.containment) * ANCHOR_SIZE / settings.shingle_size),
             neighbours=settings.neighbours,
         )
-        yield from self._pairs("container_pairs", query)
+        self._take("container_pairs", query)
+        self._connection.register("dropped", pa.table({"document_id": pa.array(dropped, pa.string())}))
+        wanted = self._connection.sql(_MAY_STAND_INSIDE, params=[settings.containment]).to_arrow_table()
+        yield from self._pairs("container_pairs", wanted)
 
     def asked_for(self) -> pa.Table:
         """The known pairs (`COMPARED`) that came up so far; to be called when an answer is read to its end."""
@@ -162,17 +199,31 @@ class Candidates:
         parts = " UNION ".join(_ASKED_FOR.format(pairs=pairs) for pairs in self._asked)
         return self._connection.sql(parts).to_arrow_table().cast(COMPARED)
 
-    def _pairs(self, pairs: str, query: str) -> Iterator[tuple[str, list[Candidate]]]:
+    def _take(self, pairs: str, query: str) -> None:
         self._connection.execute(query)
         self._connection.execute(_KNOWN.format(pairs=pairs))
         self._asked.append(pairs)
+
+    def _pairs(self, pairs: str, wanted: pa.Table) -> Iterator[tuple[str, list[Candidate]]]:
+        self._connection.register("wanted", wanted)
         yield from candidates_of(self._rows(_PAIRS.format(pairs=pairs)))
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         # A cursor of its own sees no temporary tables; the answer is therefore read to its end before the next query.
         cursor = self._connection.execute(query)
-        while rows := cursor.fetchmany(10_000):
+        while rows := cursor.fetchmany(_AT_ONCE):
             yield from rows
+
+
+@compiled
+def _mark_droppable(
+    own: NDArray[np.int64], other: NDArray[np.int64], apart: NDArray[np.bool_], marked: NDArray[np.bool_]
+) -> None:
+    """Marks, by rank, the documents with a candidate that is not told apart from them, or that is marked itself. The
+    pairs come in the order of their documents, of which every candidate comes before it."""
+    for i in range(len(own)):
+        if not apart[i] or marked[other[i]]:
+            marked[own[i]] = True
 
 
 @contextmanager

@@ -224,7 +224,7 @@ def _contained(
     Documents that are alike as wholes (Jaccard similarity of `threshold` or more) are a matter of near duplicates.
     """
     inside: dict[str, _Inside] = {}
-    rows = ((document, others) for document, others in found.containers() if document not in near)
+    rows = ((document, others) for document, others in found.containers(near) if document not in near)
     while group := list(islice(rows, _GROUP)):
         pairs = _Pairs(group, texts, compared)
         asked = [(document, _keeper(c.document_id, near)) for document, others in group for c in others]

@@ -1,9 +1,12 @@
 """Pairs of texts that were compared once are not fetched again, and decisions are as if they had been."""
 
 from collections.abc import Mapping, Sequence
+from random import Random
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tasks.dedup.compared import COMPARED, Compared
 from tasks.dedup.decisions import decide
@@ -128,3 +131,26 @@ def test_where_counts_alone_decide_a_lost_text_is_not_needed() -> None:
     setting = DedupSettings(protect_facts=False)
     known = Compared(first.table())
     assert decide([sign(LEASE, setting, {})], lambda _: {}, setting, compared=known).equals(whole)
+
+
+@given(seed=st.integers(0, 10_000), share=st.floats(0, 1), on_containment=st.sampled_from(["keep", "flag", "drop"]))
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_known_decisions_are_the_same(seed: int, share: float, on_containment: str) -> None:
+    """Chains of ever more edited copies, extracts of them and strangers; any part of the pairs may be known."""
+    chance = Random(seed)
+    texts: dict[str, str] = {}
+    for family in range(4):
+        words = prose(seed * 10 + family, 60).split()
+        for member in range(8):
+            words[chance.randrange(len(words))] = chance.choice(["pier", "crane", "7", "not", "harbour"])
+            start = chance.choice([0, 0, 0, len(words) // 3])
+            texts[f"{family}-{member}"] = " ".join(words[start:])
+    about = {"threshold": 0.7, "containment": 0.8, "containment_min_length": 100, "on_containment": on_containment}
+    first = Compared()
+    decided, _ = _decided(texts, first, **about)
+    known = first.table()
+    kept = pa.array([chance.random() < share for _ in range(known.num_rows)], pa.bool_())
+    second = Compared(known.filter(kept))
+    again, _ = _decided(texts, second, **about)
+    assert again.equals(decided)
+    assert second.table().equals(known)
