@@ -14,8 +14,9 @@ of: a candidate shares at least what edits in the worst places leave of the anch
 """
 
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, pairwise
 from typing import Any
 
 import duckdb
@@ -27,7 +28,6 @@ from schemas.stages import SIGNATURE
 from tasks.dedup.compared import COMPARED, Candidate, candidates_of
 from tasks.dedup.minhash import ANCHOR_SIZE
 from tasks.dedup.settings import DedupSettings
-from tasks.metrics.compilation import compiled
 
 _SIGNATURES = "CREATE TEMP TABLE signatures AS SELECT document_id, scope, text_sha, shingles, bands, anchors FROM part"
 
@@ -84,11 +84,12 @@ FROM {pairs} p JOIN ranked o ON o.rank = p.own JOIN ranked c ON c.rank = p.other
 LEFT JOIN compared k ON k.a = least(o.half, c.half) AND k.b = greatest(o.half, c.half)
 """
 
-_TOLD_APART = """
-SELECT own, other, coalesce(common / (distinct_a + distinct_b - common) < ?, false) AS told_apart
+_NEAR_IN_ORDER = """
+SELECT own, other, coalesce(common / (distinct_a + distinct_b - common) < ?, false) AS told_apart,
+       own_id, other_id, own_text, other_text, common, distinct_a, distinct_b
 FROM known_near_pairs ORDER BY place
 """
-"""Known to share too little. `/` gives a DOUBLE, the same as in Python."""
+"""`told_apart`: known to share too little. `/` gives a DOUBLE, the same as in Python."""
 
 _MAY_STAND_INSIDE = """
 SELECT DISTINCT own FROM known_container_pairs LEFT JOIN dropped ON dropped.document_id = other_id
@@ -108,6 +109,9 @@ FROM known_{pairs} WHERE common IS NOT NULL
 
 _AT_ONCE = 10_000
 """Rows read at once."""
+
+_GROUP = 64
+"""Documents decided at once, so that their texts are fetched together."""
 
 _ASKED = 16
 """Anchors by which a document looks for those that hold it."""
@@ -157,20 +161,31 @@ class Candidates:
         """(document, the one of its exact copies that stands for them), sorted by document; an empty text has none."""
         return self._connection.execute(_EXACT).fetchall()
 
-    def near(self) -> Iterator[tuple[str, list[Candidate]]]:
-        """(representative, the candidates that come before it), in the stated order.
+    def near(self, dropped: Container[str]) -> Iterator[list[tuple[str, list[Candidate]]]]:
+        """(representative, the candidates that come before it), in the stated order and in groups. A group is to be
+        decided, and what of it is `dropped`, before the next is asked for.
 
-        One is left out where nothing can come of it: it is known that it shares less than `threshold` with each of its
-        candidates, and none of these may be dropped and stand aside for another one, of which nothing is known yet.
+        A document is left out where nothing can come of it: it is known that it shares less than `threshold` with each
+        of its candidates, and none of them was dropped, which would put another one in its place.
         """
         self._take("near_pairs", _NEAR.format(neighbours=self._settings.neighbours))
         ((last,),) = self._connection.sql("SELECT coalesce(max(rank), 0) FROM ranked").fetchall()
-        may_be_dropped = np.zeros(last + 1, np.bool_)
-        told = self._connection.sql(_TOLD_APART, params=[self._settings.threshold]).to_arrow_reader(_AT_ONCE)
-        for part in told:
-            own, other, apart = (part.column(name).to_numpy(zero_copy_only=False) for name in told.schema.names)
-            _mark_droppable(own, other, apart, may_be_dropped)
-        yield from self._pairs("near_pairs", pa.table({"own": np.flatnonzero(may_be_dropped)}))
+        pairs = self._connection.sql(_NEAR_IN_ORDER, params=[self._settings.threshold]).to_arrow_reader(_AT_ONCE)
+        doubtful = np.zeros(last + 1, np.bool_)
+        group: dict[int, tuple[str, list[Candidate]]] = {}
+        for rank, others, may_be_alike, rows in _by_document(pairs):
+            if not (may_be_alike or doubtful[others].any()):
+                continue
+            columns = (rows.column(name).to_pylist() for name in rows.schema.names[3:])
+            group[rank] = next(candidates_of(zip(*columns, strict=True)))
+            doubtful[rank] = True
+            if len(group) == _GROUP:
+                yield list(group.values())
+                for decided, (document_id, _) in group.items():
+                    doubtful[decided] = document_id in dropped
+                group = {}
+        if group:
+            yield list(group.values())
 
     def containers(self, dropped: Collection[str] = ()) -> Iterator[tuple[str, list[Candidate]]]:
         """(representative, longer ones that may hold it, the longest first), the longest document first.
@@ -215,15 +230,20 @@ class Candidates:
             yield from rows
 
 
-@compiled
-def _mark_droppable(
-    own: NDArray[np.int64], other: NDArray[np.int64], apart: NDArray[np.bool_], marked: NDArray[np.bool_]
-) -> None:
-    """Marks, by rank, the documents with a candidate that is not told apart from them, or that is marked itself. The
-    pairs come in the order of their documents, of which every candidate comes before it."""
-    for i in range(len(own)):
-        if not apart[i] or marked[other[i]]:
-            marked[own[i]] = True
+def _by_document(
+    pairs: pa.RecordBatchReader,
+) -> Iterator[tuple[int, NDArray[np.int64], bool, pa.Table]]:
+    """(rank, ranks of its candidates, whether one of them is not told apart from it, its rows) of each document."""
+    left: pa.Table = pairs.schema.empty_table()
+    for batch in chain(pairs, [None]):
+        here = pa.concat_tables([left, pa.Table.from_batches([batch] if batch is not None else [], pairs.schema)])
+        own, other, apart = (here.column(i).to_numpy() for i in range(3))
+        bounds = [*np.flatnonzero(np.diff(own, prepend=-1)).tolist(), len(own)]
+        # The rows of the last document may go on in the next batch.
+        whole = bounds if batch is None else bounds[:-1]
+        for start, end in pairwise(whole):
+            yield int(own[start]), other[start:end], not apart[start:end].all(), here.slice(start, end - start)
+        left = here.slice(whole[-1])
 
 
 @contextmanager

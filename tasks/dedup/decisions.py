@@ -175,8 +175,7 @@ def _near_duplicates(
 ) -> dict[str, tuple[str, float]]:
     """{dropped document: (its keeper, their Jaccard similarity)} among the representatives of exact groups."""
     keepers: dict[str, tuple[str, float]] = {}
-    rows = found.near()
-    while group := list(islice(rows, _GROUP)):
+    for group in found.near(keepers):
         pairs = _Pairs(group, texts, compared)
         asked = [(document, _keeper(c.document_id, keepers)) for document, earlier in group for c in earlier]
         least = settings.threshold
