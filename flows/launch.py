@@ -4,13 +4,13 @@ import logging
 import os
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flows.server import private_server, wait_until_recorded
+from flows.server import starting_server, wait_until_recorded
 from schemas.verdict import FailOn, Verdict
 from tasks.errors import CorpusgateError, RunError
 from tasks.index.store import LanceIndex
@@ -76,13 +76,14 @@ def launch(
         lake.create()
         with lake.exclusive(wait):
             check_before_running(configuration, lake, asks_sources=options.asks_sources)
-            begun.append(context := open_context(configuration, lake, progress, fail_on, options, config))
-            with _withheld(context), _recorded(context), machine_is_named("the run"):
-                if within_flow:
-                    verdict, promotion = _flow(context, None)
-                else:
-                    with private_server(lake.root / "prefect") as url:
-                        verdict, promotion = _flow(context, url)
+            with nullcontext() if within_flow else starting_server(lake.root / "prefect") as server:
+                begun.append(context := open_context(configuration, lake, progress, fail_on, options, config))
+                with _withheld(context), _recorded(context), machine_is_named("the run"):
+                    if server is None:
+                        verdict, promotion = _flow(context, None)
+                    else:
+                        with server.connected() as url:
+                            verdict, promotion = _flow(context, url)
             promotion += _looked_after(context)
     except CorpusgateError as error:
         run_id = begun[0].run_id if begun else None

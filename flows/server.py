@@ -54,50 +54,79 @@ _OF_ONE_RUN = {
 
 @contextmanager
 def private_server(home: Path, *, scheduling: bool = False) -> Iterator[str]:
-    """Yields the URL of a Prefect API for the flows of this process.
+    """Yields the URL of a Prefect API for the flows of this process: `starting_server`, and waiting until it is up."""
+    with starting_server(home, scheduling=scheduling) as server, server.connected() as url:
+        yield url
+
+
+@contextmanager
+def starting_server(home: Path, *, scheduling: bool = False) -> Iterator["StartingServer"]:
+    """A Prefect server that starts while this process does something else.
 
     With `PREFECT_API_URL` in the environment that server is used as it is. Otherwise a server is started with
-    `home` as its `PREFECT_HOME`, this process's Prefect settings point at it, and it is stopped at the end; call
-    `wait_until_recorded` before that, or the last task runs may be missing from its tables. The server is also
-    gone when this process is killed, which needs the calling thread to outlive the block. With `scheduling` it makes
-    the runs of schedules and serves its pages.
-
-    Raises:
-        RunError: the server did not answer within five minutes, or ended while starting.
+    `home` as its `PREFECT_HOME`, and stopped at the end; call `wait_until_recorded` before that, or the last task
+    runs may be missing from its tables. The server is also gone when this process is killed, which needs the calling
+    thread to outlive the block. With `scheduling` it makes the runs of schedules and serves its pages.
     """
-    configured = os.environ.get("PREFECT_API_URL")
-    if configured:
-        yield configured
+    if configured := os.environ.get("PREFECT_API_URL"):
+        yield StartingServer(home, configured, None)
         return
-    with (
-        _running(home, ui=scheduling, scheduling=scheduling) as (process, url),
-        _environment(_client_settings(home, url)),
-    ):
-        # Imported here: reading settings and telemetry switches happens at import, and it takes seconds that
-        # the server needs for its own start anyway.
-        from prefect.context import SettingsContext
-        from prefect.settings import Profile, Settings
+    with _running(home, ui=scheduling, scheduling=scheduling) as (process, url):
+        yield StartingServer(home, url, process)
 
-        _wait_until_healthy(process, url, home)
-        # Nobody listens to heartbeats here, and each flow would wait up to a second for the end of its own.
-        settings = Settings(flows={"heartbeat_frequency": None})  # type: ignore[arg-type]  # pydantic reads it
-        with SettingsContext(profile=Profile(name="corpusgate", settings={}), settings=settings):
-            try:
-                yield url
-            except CorpusgateError:
-                raise
-            except Exception as error:
-                try:  # a process lets go of its sockets a little before it is seen to have ended
-                    process.wait(timeout=0.5)
-                except subprocess.TimeoutExpired:
-                    raise error from None
-                raise RunError(
-                    f"the private Prefect server ended in the middle of the run (code {process.returncode})",
-                    remedy="give the same command again: what is done is kept; if it ends again, read "
-                    f"{home / 'server.log'} and look at the machine's memory",
-                ) from error
-            finally:
-                end_delivery()
+
+class StartingServer:
+    """A server that may not answer yet; without a process it is another's, and up."""
+
+    def __init__(self, home: Path, url: str, process: "subprocess.Popen[bytes] | None") -> None:
+        self._home = home
+        self._url = url
+        self._process = process
+
+    @contextmanager
+    def connected(self) -> Iterator[str]:
+        """Waits until it answers, points this process's Prefect settings at it, and yields the URL of its API.
+
+        Raises:
+            RunError: it did not answer within five minutes, ended while starting, or in the middle of the block.
+        """
+        if self._process is None:
+            yield self._url
+            return
+        with _environment(_client_settings(self._home, self._url)):
+            # Imported here: reading settings and telemetry switches happens at import, and it takes seconds that
+            # the server needs for its own start anyway.
+            from prefect.context import SettingsContext
+            from prefect.settings import Profile, Settings
+
+            _wait_until_healthy(self._process, self._url, self._home)
+            # Nobody listens to heartbeats here, and each flow would wait up to a second for the end of its own.
+            settings = Settings(flows={"heartbeat_frequency": None})
+            with SettingsContext(profile=Profile(name="corpusgate", settings={}), settings=settings):
+                try:
+                    yield self._url
+                except CorpusgateError:
+                    raise
+                except Exception as error:
+                    if (ended := self._ended()) is not None:
+                        raise ended from error
+                    raise
+                finally:
+                    end_delivery()
+
+    def _ended(self) -> RunError | None:
+        """Why nothing more comes of this server; null where it is still there."""
+        if self._process is None:
+            return None
+        try:  # a process lets go of its sockets a little before it is seen to have ended
+            self._process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            return None
+        return RunError(
+            f"the private Prefect server ended in the middle of the run (code {self._process.returncode})",
+            remedy="give the same command again: what is done is kept; if it ends again, read "
+            f"{self._home / 'server.log'} and look at the machine's memory",
+        )
 
 
 def wait_until_recorded(url: str, expected_task_runs: int, *, since: datetime) -> int:
