@@ -20,6 +20,7 @@ from tasks.gate.decide import blank
 from tasks.gate.evidence import ALPHA, Demonstration, adjusted
 from tasks.gate.features import FEATURES, Feature
 from tasks.gate.settings import Rule
+from tasks.metrics.ranks import rank_test
 
 Values: TypeAlias = Mapping[str, tuple[list[Any], list[Any]]]
 """By class: the values of new and changed documents, and those of the live documents."""
@@ -109,15 +110,10 @@ def shift(feature: Feature, new: Sequence[Any], live: Sequence[Any]) -> Shift:
 
 
 def _numbers(new: NDArray[np.float64], live: NDArray[np.float64]) -> Shift:
-    """Cliff's delta, absolute (Cliff, 1993), with the Mann-Whitney test (1947); neither minds outliers or scale."""
-    from scipy.stats import mannwhitneyu
-
-    medians = float(np.median(new)), float(np.median(live))
-    found = mannwhitneyu(new, live, alternative="two-sided")
-    delta = abs(2 * float(found.statistic) / (len(new) * len(live)) - 1)
-    # Values that are all alike have no ranks and no p-value.
-    p_value = 1.0 if np.isnan(found.pvalue) else float(found.pvalue)
-    return Shift(delta, Demonstration(p_value, 2 / comb(len(new) + len(live), len(new))), *medians, words="")
+    """Cliff's delta, absolute, with the rank test; neither minds outliers or scale."""
+    medians, found = (float(np.median(new)), float(np.median(live))), rank_test(new, live)
+    least = 2 / comb(len(new) + len(live), len(new))
+    return Shift(abs(found.delta), Demonstration(found.p_value, least), *medians, words="")
 
 
 def _categories(new: Sequence[str], live: Sequence[str]) -> tuple[str, Shift]:
