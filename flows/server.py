@@ -100,7 +100,7 @@ class StartingServer:
             from prefect.settings import Profile, Settings
 
             _wait_until_healthy(self._process, self._url, self._home)
-            # Nobody listens to heartbeats here, and each flow would wait up to a second for the end of its own.
+            # Nobody listens to heartbeats on this server, and each flow would wait a second for the end of its own.
             settings = Settings(flows={"heartbeat_frequency": None})
             with SettingsContext(profile=Profile(name="corpusgate", settings={}), settings=settings):
                 try:
@@ -108,25 +108,24 @@ class StartingServer:
                 except CorpusgateError:
                     raise
                 except Exception as error:
-                    if (ended := self._ended()) is not None:
+                    if (ended := _ended(self._process, self._home)) is not None:
                         raise ended from error
                     raise
                 finally:
                     end_delivery()
 
-    def _ended(self) -> RunError | None:
-        """Why nothing more comes of this server; null where it is still there."""
-        if self._process is None:
-            return None
-        try:  # a process lets go of its sockets a little before it is seen to have ended
-            self._process.wait(timeout=0.5)
-        except subprocess.TimeoutExpired:
-            return None
-        return RunError(
-            f"the private Prefect server ended in the middle of the run (code {self._process.returncode})",
-            remedy="give the same command again: what is done is kept; if it ends again, read "
-            f"{self._home / 'server.log'} and look at the machine's memory",
-        )
+
+def _ended(process: "subprocess.Popen[bytes]", home: Path) -> RunError | None:
+    """Why nothing more comes of a server; null where it is still there."""
+    try:  # a process lets go of its sockets a little before it is seen to have ended
+        process.wait(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        return None
+    return RunError(
+        f"the private Prefect server ended in the middle of the run (code {process.returncode})",
+        remedy="give the same command again: what is done is kept; if it ends again, read "
+        f"{home / 'server.log'} and look at the machine's memory",
+    )
 
 
 def wait_until_recorded(url: str, expected_task_runs: int, *, since: datetime) -> int:
@@ -175,8 +174,27 @@ def serve_ui(home: Path) -> None:
 
 @contextmanager
 def _running(home: Path, *, ui: bool, scheduling: bool = False) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
-    """A server process that was just started (not yet answering) and its API URL; stopped at the end."""
+    """A server process that was just started (not yet answering) and its API URL; stopped at the end.
+
+    Raises:
+        RunError: the system does not let it start.
+    """
     home = home.resolve()
+    try:
+        process, url = _started(home, ui=ui, scheduling=scheduling)
+    except OSError as error:
+        raise RunError(
+            f"the private Prefect server could not be started: {error}",
+            remedy=f"see that {home} is a folder that can be written to, and that there is memory and disk space left, "
+            "or set PREFECT_API_URL to a Prefect server of your own",
+        ) from error
+    try:
+        yield process, url
+    finally:
+        _stop(process)
+
+
+def _started(home: Path, *, ui: bool, scheduling: bool) -> tuple["subprocess.Popen[bytes]", str]:
     home.mkdir(parents=True, exist_ok=True)
     place_tables(home, kept_tables())
     # The port is bound here and handed over, so no other process can take it in between.
@@ -196,10 +214,7 @@ def _running(home: Path, *, ui: bool, scheduling: bool = False) -> Iterator[tupl
             pass_fds=[listener.fileno()],
             start_new_session=True,  # Ctrl-C is for us: the server must still record what we were doing
         )
-    try:
-        yield process, url
-    finally:
-        _stop(process)
+    return process, url
 
 
 def end_delivery() -> None:

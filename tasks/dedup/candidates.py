@@ -16,7 +16,7 @@ of: a candidate shares at least what edits in the worst places leave of the anch
 import tempfile
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import duckdb
@@ -97,10 +97,13 @@ WHERE dropped.document_id IS NOT NULL
    OR coalesce(common / CASE WHEN own_text <= other_text THEN distinct_a ELSE distinct_b END >= ?, true)
 """
 
-_PAIRS = """
+_CONTAINERS_IN_ORDER = """
 SELECT own_id, other_id, own_text, other_text, common, distinct_a, distinct_b
-FROM known_{pairs} WHERE own IN (FROM wanted) ORDER BY place
+FROM known_container_pairs WHERE own IN (FROM wanted) AND own_id NOT IN (FROM dropped) ORDER BY place
 """
+
+_CANDIDATE = ("own_id", "other_id", "own_text", "other_text", "common", "distinct_a", "distinct_b")
+"""The columns that `candidates_of` takes."""
 
 _ASKED_FOR = """
 SELECT DISTINCT least(own_text, other_text) AS a, greatest(own_text, other_text) AS b, common, distinct_a, distinct_b
@@ -176,7 +179,7 @@ class Candidates:
         for rank, others, may_be_alike, rows in _by_document(pairs):
             if not (may_be_alike or doubtful[others].any()):
                 continue
-            columns = (rows.column(name).to_pylist() for name in rows.schema.names[3:])
+            columns = (rows.column(name).to_pylist() for name in _CANDIDATE)
             group[rank] = next(candidates_of(zip(*columns, strict=True)))
             doubtful[rank] = True
             if len(group) == _GROUP:
@@ -187,11 +190,11 @@ class Candidates:
         if group:
             yield list(group.values())
 
-    def containers(self, dropped: Collection[str] = ()) -> Iterator[tuple[str, list[Candidate]]]:
-        """(representative, longer ones that may hold it, the longest first), the longest document first.
+    def containers(self, dropped: Collection[str]) -> Iterator[list[tuple[str, list[Candidate]]]]:
+        """(representative, longer ones that may hold it, the longest first), the longest document first, in groups.
 
-        One is left out where it is known that each of them holds less than `containment` of it, and none is among the
-        `dropped`, for which another one is asked.
+        One is left out where it is `dropped` itself, and where it is known that each of its candidates holds less than
+        `containment` of it, and none of them is dropped, which would put another one in its place.
         """
         settings = self._settings
         self._connection.execute(_HOLDERS)
@@ -205,7 +208,10 @@ class Candidates:
         self._take("container_pairs", query)
         self._connection.register("dropped", pa.table({"document_id": pa.array(dropped, pa.string())}))
         wanted = self._connection.sql(_MAY_STAND_INSIDE, params=[settings.containment]).to_arrow_table()
-        yield from self._pairs("container_pairs", wanted)
+        self._connection.register("wanted", wanted)
+        found = candidates_of(self._rows(_CONTAINERS_IN_ORDER))
+        while group := list(islice(found, _GROUP)):
+            yield group
 
     def asked_for(self) -> pa.Table:
         """The known pairs (`COMPARED`) that came up so far; to be called when an answer is read to its end."""
@@ -218,10 +224,6 @@ class Candidates:
         self._connection.execute(query)
         self._connection.execute(_KNOWN.format(pairs=pairs))
         self._asked.append(pairs)
-
-    def _pairs(self, pairs: str, wanted: pa.Table) -> Iterator[tuple[str, list[Candidate]]]:
-        self._connection.register("wanted", wanted)
-        yield from candidates_of(self._rows(_PAIRS.format(pairs=pairs)))
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         # A cursor of its own sees no temporary tables; the answer is therefore read to its end before the next query.
@@ -237,10 +239,10 @@ def _by_document(
     left: pa.Table = pairs.schema.empty_table()
     for batch in chain(pairs, [None]):
         here = pa.concat_tables([left, pa.Table.from_batches([batch] if batch is not None else [], pairs.schema)])
-        own, other, apart = (here.column(i).to_numpy() for i in range(3))
+        own, other, apart = (here.column(name).to_numpy() for name in ("own", "other", "told_apart"))
         bounds = [*np.flatnonzero(np.diff(own, prepend=-1)).tolist(), len(own)]
         # The rows of the last document may go on in the next batch.
-        whole = bounds if batch is None else bounds[:-1]
+        whole = bounds if batch is None else bounds[:-1] or [0]
         for start, end in pairwise(whole):
             yield int(own[start]), other[start:end], not apart[start:end].all(), here.slice(start, end - start)
         left = here.slice(whole[-1])

@@ -11,7 +11,6 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -27,9 +26,6 @@ from tasks.dedup.minhash import shared, shingle_set
 from tasks.dedup.settings import DedupSettings
 
 TextOf = Callable[[Sequence[str]], Mapping[str, str]]
-
-_GROUP = 64
-"""Documents whose texts are fetched at once."""
 
 _HELD = 512
 """Texts held in memory at most."""
@@ -223,8 +219,7 @@ def _contained(
     Documents that are alike as wholes (Jaccard similarity of `threshold` or more) are a matter of near duplicates.
     """
     inside: dict[str, _Inside] = {}
-    rows = ((document, others) for document, others in found.containers(near) if document not in near)
-    while group := list(islice(rows, _GROUP)):
+    for group in found.containers(near):
         pairs = _Pairs(group, texts, compared)
         asked = [(document, _keeper(c.document_id, near)) for document, others in group for c in others]
         texts.fetch(i for pair in asked if pairs.knows(*pair) is None for i in pair)

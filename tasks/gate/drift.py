@@ -20,7 +20,7 @@ from tasks.gate.decide import blank
 from tasks.gate.evidence import ALPHA, Demonstration, adjusted
 from tasks.gate.features import FEATURES, Feature
 from tasks.gate.settings import Rule
-from tasks.metrics.ranks import rank_test
+from tasks.metrics.rank_sum import rank_sum_test
 
 Values: TypeAlias = Mapping[str, tuple[list[Any], list[Any]]]
 """By class: the values of new and changed documents, and those of the live documents."""
@@ -111,7 +111,7 @@ def shift(feature: Feature, new: Sequence[Any], live: Sequence[Any]) -> Shift:
 
 def _numbers(new: NDArray[np.float64], live: NDArray[np.float64]) -> Shift:
     """Cliff's delta, absolute, with the rank test; neither minds outliers or scale."""
-    medians, found = (float(np.median(new)), float(np.median(live))), rank_test(new, live)
+    medians, found = (float(np.median(new)), float(np.median(live))), rank_sum_test(new, live)
     least = 2 / comb(len(new) + len(live), len(new))
     return Shift(abs(found.delta), Demonstration(found.p_value, least), *medians, words="")
 

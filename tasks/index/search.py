@@ -16,7 +16,9 @@ from tasks.stage import EVERYTHING, SearchFilter
 
 VECTOR_INDEX = "vector_idx"
 _IDS_PER_FILTER = 5_000
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = 1_024
+"""Rows read at once: with their vectors a megabyte or two. What Lance reads ahead counts in batches."""
+_TOKENS_AT_ONCE = 256
 """Rows whose token vectors are read at once: a few hundred kilobytes each."""
 
 
@@ -46,7 +48,7 @@ class LanceView:
     def rows(self, columns: Sequence[str], document_ids: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Stored rows in the order in which they were written; all documents where none are named."""
         for predicate in [None] if document_ids is None else list(among("document_id", document_ids)):
-            for batch in self._batches(columns=list(columns), filter=predicate):
+            for batch in self._batches(columns=list(columns), filter=predicate, batch_size=_ROWS_AT_ONCE):
                 if batch.num_rows:
                     yield pa.Table.from_batches([batch])
 
@@ -112,7 +114,7 @@ class LanceView:
         seen = 0
         self._columns(["token_vectors"])
         batches = self._batches(
-            columns=["chunk_id", "token_vectors"], filter=self._predicate(where), batch_size=_ROWS_AT_ONCE
+            columns=["chunk_id", "token_vectors"], filter=self._predicate(where), batch_size=_TOKENS_AT_ONCE
         )
         for batch in batches:
             rows = batch.filter(batch.column("token_vectors").is_valid())

@@ -14,9 +14,12 @@ import psutil
 import pytest
 
 from flows import with_parent
+from flows.launch import launch
 from flows.server import private_server
 from flows.server_tables import kept_tables
 from tasks.errors import RunError
+from tasks.run.context import Silent
+from tests.flows.notes import write_corpus
 
 ROOT = Path(__file__).parents[2]
 
@@ -164,3 +167,23 @@ def test_what_fails_because_the_server_is_gone_says_so(no_api: Path, tmp_path: P
 def test_what_fails_beside_a_running_server_is_left_as_it_is(no_api: Path, tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), private_server(tmp_path / "prefect"):
         _ = 1 / 0
+
+
+def test_a_server_that_cannot_be_started_says_why(no_api: Path, tmp_path: Path) -> None:
+    (tmp_path / "prefect").write_text("no folder", encoding="utf-8")
+    with pytest.raises(RunError, match="could not be started") as raised, private_server(tmp_path / "prefect"):
+        pass
+    assert str(tmp_path / "prefect") in raised.value.remedy
+    (tmp_path / "home" / "server.log").mkdir(parents=True)
+    with pytest.raises(RunError, match="could not be started"), private_server(tmp_path / "home"):
+        pass
+
+
+def test_a_lake_that_cannot_be_opened_leaves_no_server_behind(no_api: Path, tmp_path: Path) -> None:
+    """The server starts while the run is opened."""
+    configuration = write_corpus(tmp_path)
+    (tmp_path / "lake" / "index").mkdir(parents=True)
+    (tmp_path / "lake" / "index" / "live.json").write_text("{", encoding="utf-8")
+    with pytest.raises(RunError, match=r"live\.json"):
+        launch(configuration, progress=Silent(), wait=0)
+    assert psutil.Process().children(recursive=True) == []

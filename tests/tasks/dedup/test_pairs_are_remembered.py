@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from random import Random
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.dedup import candidates
+from tasks.dedup.candidates import _by_document
 from tasks.dedup.compared import COMPARED, Compared
 from tasks.dedup.decisions import decide
 from tasks.dedup.settings import DedupSettings
@@ -133,9 +136,23 @@ def test_where_counts_alone_decide_a_lost_text_is_not_needed() -> None:
     assert decide([sign(LEASE, setting, {})], lambda _: {}, setting, compared=known).equals(whole)
 
 
-@given(seed=st.integers(0, 10_000), share=st.floats(0, 1), on_containment=st.sampled_from(["keep", "flag", "drop"]))
+@given(
+    seed=st.integers(0, 10_000),
+    share=st.floats(0, 1),
+    on_containment=st.sampled_from(["keep", "flag", "drop"]),
+    about=st.fixed_dictionaries(
+        {
+            "threshold": st.sampled_from([0.7, 0.75, 0.85]),
+            "neighbours": st.sampled_from([1, 3, 8]),
+            "protect_facts": st.booleans(),
+            "near_duplicates": st.booleans(),
+        }
+    ),
+)
 @settings(max_examples=60, deadline=None)
-def test_whatever_is_known_decisions_are_the_same(seed: int, share: float, on_containment: str) -> None:
+def test_whatever_is_known_decisions_are_the_same(
+    seed: int, share: float, on_containment: str, about: dict[str, object]
+) -> None:
     """Chains of ever more edited copies, extracts of them and strangers; any part of the pairs may be known."""
     chance = Random(seed)
     texts: dict[str, str] = {}
@@ -145,12 +162,26 @@ def test_whatever_is_known_decisions_are_the_same(seed: int, share: float, on_co
             words[chance.randrange(len(words))] = chance.choice(["pier", "crane", "7", "not", "harbour"])
             start = chance.choice([0, 0, 0, len(words) // 3])
             texts[f"{family}-{member}"] = " ".join(words[start:])
-    about = {"threshold": 0.7, "containment": 0.8, "containment_min_length": 100, "on_containment": on_containment}
+    about = about | {"containment": 0.8, "containment_min_length": 100, "on_containment": on_containment}
     first = Compared()
     decided, _ = _decided(texts, first, **about)
     known = first.table()
     kept = pa.array([chance.random() < share for _ in range(known.num_rows)], pa.bool_())
     second = Compared(known.filter(kept))
-    again, _ = _decided(texts, second, **about)
+    with patch.object(candidates, "_GROUP", 2):
+        again, _ = _decided(texts, second, **about)
     assert again.equals(decided)
     assert second.table().equals(known)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 100])
+def test_pairs_that_come_in_parts_are_put_together_by_document(size: int) -> None:
+    ranks = [(3, 1), (3, 2), (5, 1), (5, 3), (5, 4), (6, 5), (9, 1), (9, 2)]
+    apart = [True, True, True, False, True, False, True, True]
+    whole = pa.record_batch(
+        {"own": [own for own, _ in ranks], "other": [other for _, other in ranks], "told_apart": apart}
+    )
+    parts = [whole.slice(start, size) for start in range(0, len(ranks), size)]
+    reader = pa.RecordBatchReader.from_batches(whole.schema, [whole.slice(0, 0), *parts])
+    found = [(rank, others.tolist(), alike, rows.num_rows) for rank, others, alike, rows in _by_document(reader)]
+    assert found == [(3, [1, 2], False, 2), (5, [1, 3, 4], True, 3), (6, [5], True, 1), (9, [1, 2], False, 2)]
