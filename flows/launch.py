@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from flows.allocation import share_freed_memory
 from flows.server import starting_server, wait_until_recorded
 from schemas.verdict import FailOn, Verdict
 from tasks.errors import CorpusgateError, RunError
@@ -69,6 +70,7 @@ def launch(
         ConfigurationError: the configuration is wrong.
         RunError: the run itself failed; its manifest then says `failed` and why.
     """
+    share_freed_memory()
     configuration = load_configuration(config)
     lake = Lake(configuration.lake)
     begun: list[RunContext] = []

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from schemas.figures import FIGURES
 from schemas.names import StageName
 from tasks.figures.catalogue import Catalogue, Metric
-from tasks.figures.samples import details, document_samples
+from tasks.figures.samples import details, samples_in_parts
 from tasks.metrics.statistics import Interval, bootstrap_ratio, equal_values_interval, wilson
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -170,10 +170,9 @@ def _value(group: dict[str, Any], aggregation: str) -> float | None:
 def _spreads(
     connection: duckdb.DuckDBPyConnection, metrics: Collection[str]
 ) -> Iterator[tuple[_Place, tuple[Floats, Floats]]]:
-    """Amount and weight per document of each sample figure, measure by measure."""
-    present = {metric for (metric,) in connection.sql("SELECT DISTINCT metric FROM detail").fetchall()}
-    for metric in sorted(present.intersection(metrics)):
-        connection.register("samples", document_samples(connection, [metric]))
+    """Amount and weight per document of each sample figure."""
+    for _, samples in samples_in_parts(connection, metrics):
+        connection.register("samples", samples)
         table = connection.sql(_SPREADS).to_arrow_table().combine_chunks()
         connection.unregister("samples")
         places = table.select(list(_PLACE)).to_pylist()

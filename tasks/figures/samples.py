@@ -5,9 +5,13 @@ from collections.abc import Collection, Iterator, Mapping
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from schemas.figures import SAMPLES
 from tasks.figures.catalogue import Catalogue
+
+_ROWS_AT_ONCE = 200_000
+"""A query a measure takes longer than a small corpus's samples."""
 
 _DETAIL = """
     CREATE OR REPLACE TEMP TABLE detail AS
@@ -88,11 +92,31 @@ def document_samples(connection: duckdb.DuckDBPyConnection, metrics: Collection[
     return connection.sql(_SAMPLES, params={"metrics": sorted(metrics)}).to_arrow_table().cast(SAMPLES)
 
 
+def samples_in_parts(
+    connection: duckdb.DuckDBPyConnection, metrics: Collection[str] | None = None
+) -> Iterator[tuple[list[str], pa.Table]]:
+    """`document_samples` of all measures of the table `detail` (or of these), in the order of their names: as many
+    measures at once as have some hundred thousand rows together. One that `detail` has no row of is left out."""
+    counted = connection.sql("SELECT metric, count(*) FROM detail GROUP BY ALL ORDER BY 1").fetchall()
+    names: list[str] = []
+    rows = 0
+    for name, count in counted:
+        if metrics is not None and name not in metrics:
+            continue
+        if names and rows + count > _ROWS_AT_ONCE:
+            yield names, document_samples(connection, names)
+            names, rows = [], 0
+        names.append(name)
+        rows += count
+    if names:
+        yield names, document_samples(connection, names)
+
+
 def samples_by_metric(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, pa.Table]]:
     """`document_samples` of all measures of the table `detail`, measure by measure in the order of their names."""
-    names = [name for (name,) in connection.sql("SELECT DISTINCT metric FROM detail ORDER BY 1").fetchall()]
-    for name in names:
-        yield name, document_samples(connection, [name])
+    for names, samples in samples_in_parts(connection):
+        for name in names:
+            yield name, samples.filter(pc.field("metric") == name)
 
 
 def hash_of(digests: pa.ChunkedArray) -> pa.Array:

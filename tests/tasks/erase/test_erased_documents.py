@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import tasks.erase.steps as steps
 import tasks.index.generations as generations
 import tasks.index.store as store
+import tasks.index.table_folder as table_folder
 import tasks.index.writing as writing
 from flows.cli.app import app
 from flows.reopen import reopen
@@ -166,7 +167,7 @@ SEAMS: list[tuple[Any, str, str]] = [
     (writing, "create_scalar_indexes", "after"),
     (generations, "write_text", "after"),
     (generations, "write_json", "after"),
-    (store, "delete_untagged", "before"),
+    (table_folder, "delete_untagged", "before"),
     (steps, "keep_vectors", "after"),
     (steps, "make_figures", "before"),
     (steps, "write_report", "before"),

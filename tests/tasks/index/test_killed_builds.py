@@ -15,13 +15,14 @@ sys.path.insert(0, sys.argv[1])
 from conftest import Corpus
 import tasks.index.generations as generations
 import tasks.index.store as store
+import tasks.index.table_folder as table_folder
 
 where, when = sys.argv[3], sys.argv[4]
 owner, name = {
-    "create": (store, "create_table"), "restore": (store.LanceIndex, "_restore"),
-    "insert": (store, "insert_rows"), "index": (store, "extend_indexes"), "tag": (store, "set_tag"),
+    "create": (store, "create_table"), "restore": (table_folder.TableFolder, "restore"),
+    "insert": (store, "insert_rows"), "index": (store, "extend_indexes"), "tag": (table_folder, "set_tag"),
     "flush": (store, "flush_written"), "rename": (generations, "write_json"), "sync": (generations, "sync_folder"),
-    "clean": (store, "delete_untagged"),
+    "clean": (table_folder, "delete_untagged"),
 }[where]
 original = getattr(owner, name)
 
