@@ -176,6 +176,7 @@ class SearchFilter:
     published_from: date | None = None
     published_to: date | None = None
     uri_prefix: str | None = None
+    document_ids: tuple[str, ...] = ()
 
 
 EVERYTHING = SearchFilter()

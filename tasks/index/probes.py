@@ -105,7 +105,10 @@ def new_not_found(
             rows.ratio("new_not_found", document_id, 2.0, 2.0)
             continue
         owner = owners[document_id]
-        where = SearchFilter(tenant=owner["tenant"], groups=tuple(owner["groups"]), uri_prefix=row["uri"])
+        # By its id too: there is an index of ids, and without one every row's path would be looked at.
+        where = SearchFilter(
+            tenant=owner["tenant"], groups=tuple(owner["groups"]), uri_prefix=row["uri"], document_ids=(document_id,)
+        )
         has_words = any(character.isalnum() for character in row["text"])
         found = answers(view, row, where) if has_words else [by_vector(view, row, where)]
         missed = sum(not (row["chunk_ids"] & answer) for answer in found)

@@ -176,7 +176,7 @@ def predicate(where: SearchFilter) -> str | None:
     >>> predicate(SearchFilter(tenant="O'Brien", groups=("staff",)))
     "tenant = 'O''Brien' AND (cardinality(groups) = 0 OR array_has_any(groups, ['staff']))"
     """
-    parts: list[str] = []
+    parts = [f"document_id IN ({_list(where.document_ids)})"] if where.document_ids else []
     if where.tenant is not None:
         parts.append(f"tenant = {literal(where.tenant)}")
     if where.groups is not None:

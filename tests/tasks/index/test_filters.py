@@ -48,6 +48,8 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> LanceView:
         (SearchFilter(uri_prefix="pol%/it's"), "c"),
         (SearchFilter(uri_prefix="%"), ""),
         (SearchFilter(uri_prefix="' OR '1'='1"), ""),
+        (SearchFilter(document_ids=("b", "d")), "bd"),
+        (SearchFilter(document_ids=("b", "') OR ('1'='1"), groups=()), "b"),
         (SearchFilter(groups=()), "abc"),
         (SearchFilter(groups=("it's",)), "abcd"),
         (SearchFilter(groups=("board", "staff")), "abcde"),
