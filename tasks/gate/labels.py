@@ -55,7 +55,8 @@ def stale_labels(manifest: Mapping[str, Any]) -> list[Finding]:
             "labels_stale",
             total,
             f"{total} of {labels} labels ({kinds}) were made for other versions of their documents and are not "
-            f"counted; `corpusgate sql labels_lost --run {manifest['run_id']}` names the documents",
+            f"counted; `corpusgate sql labels_lost --param status=stale_label --run {manifest['run_id']}` names the "
+            "documents",
         )
     ]
 
@@ -79,7 +80,7 @@ def unbound_quotes(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[F
             len(found),
             f"{len(found)} quoted passages of questions stand nowhere in the bytes of their documents, by a reading "
             f"that parse has no part in, and are not counted: a fault of the labels ({named}{more}); "
-            f"`corpusgate sql labels_lost --run {run_id}` names the documents",
+            f"`corpusgate sql labels_lost --param status=unbound --run {run_id}` names the documents",
         )
     ]
 

@@ -1,6 +1,7 @@
 -- Labels without a score, and why: nothing vanishes from a mean without being counted here.
 -- Parameters:
 --   stage = : one stage
+--   status = : one reason, such as stale_label, missing, lost_upstream, invalid, unbound
 -- Example: corpusgate sql labels_lost --param stage=parse
 WITH lost AS (
     SELECT m.stage::VARCHAR AS stage, m.metric::VARCHAR AS metric,
@@ -21,5 +22,5 @@ WITH lost AS (
     JOIN catalogue c ON c.needs = 'gold' AND list_contains(c.labels, u.kind)
     GROUP BY ALL
 )
-SELECT * FROM lost WHERE $stage IS NULL OR stage = $stage
+SELECT * FROM lost WHERE ($stage IS NULL OR stage = $stage) AND ($status IS NULL OR status = $status)
 ORDER BY stage_order(stage), metric, status, uri, gold_set

@@ -1,7 +1,7 @@
 -- One document's way through the eleven stages (no rows: no such id): outcome, reason, parts, seconds, figures, file.
 -- Parameters:
 --   document_id: the document's id (`corpusgate trace` finds it by its path)
--- Example: corpusgate sql one_document --param document_id=4f1c0a...
+-- Example: corpusgate sql one_document --param document_id=doc-4f1c0a92b3d65e78
 WITH parts AS (
     SELECT 'parse' AS stage, count(*) AS parts FROM elements WHERE document_id = $document_id
     UNION ALL SELECT 'pii', count(*) FROM pii_spans WHERE document_id = $document_id

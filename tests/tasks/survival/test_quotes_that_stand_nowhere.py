@@ -123,4 +123,8 @@ def test_the_verdict_notes_labels_that_are_not_counted_and_where_to_see_them(run
     assert notes["labels_stale"].message.startswith("1 of 3 labels (1 questions) were made for other versions")
     sluice = run.locations["sluice.md"][StageName.FETCH]["document_id"]
     assert f"a fault of the labels (s-1 of {sluice}, s-2 of {sluice})" in notes["labels_unbound"].message
-    assert all(f"`corpusgate sql labels_lost --run {run.verdict.run_id}`" in note.message for note in notes.values())
+    assert all(f"--run {run.verdict.run_id}` names the documents" in note.message for note in notes.values())
+    with connect(run.session.context.lake, run.verdict.run_id, run.session.catalogue) as connection:
+        for note in notes.values():
+            status = note.message.partition("--param status=")[2].partition(" ")[0]
+            assert run_query(connection, "labels_lost", {"status": status}).num_rows
