@@ -22,7 +22,7 @@ from tasks.gate.accounting import account, changed_outputs, contract_breaches, u
 from tasks.gate.blame import NO_LOSSES, blame_documents, document_losses, mark_consequences
 from tasks.gate.decide import Measured, decide, status_of
 from tasks.gate.drift import Values, decide_drift, feature_values
-from tasks.gate.features import FEATURES, MEASURED, READ
+from tasks.gate.features import FEATURES, MEASURED
 from tasks.gate.labels import idle_gold_sets, stale_labels, unbound_quotes, unlike_baselines
 from tasks.gate.rules import rules_in_force
 from tasks.gate.settings import GateSettings, Rule
@@ -159,9 +159,11 @@ def _features(
     fresh = f"SELECT 1 FROM documents WHERE cohort IN ('{Cohort.NEW}', '{Cohort.CHANGED}') LIMIT 1"  # noqa: S608
     if not connection.sql(fresh).fetchall():
         return {rule.id: {} for rule in rules}
+    features = {rule.id: FEATURES[rule.stage, rule.metric] for rule in rules}
+    stages = sorted({stage for feature in features.values() for stage in feature.rows_of})
     for prefix, read in (("new_", run_id), ("live_", baseline)):
-        connect_run(lake, read, prefix=prefix, connection=connection, stages=READ)
-    return {rule.id: feature_values(connection, FEATURES[rule.stage, rule.metric], "new_", "live_") for rule in rules}
+        connect_run(lake, read, prefix=prefix, connection=connection, stages=stages)
+    return {rule_id: feature_values(connection, feature, "new_", "live_") for rule_id, feature in features.items()}
 
 
 def _baseline(lake: Lake, run_id: str, baseline: str | None, catalogue: Catalogue) -> _Measures | None:
