@@ -41,16 +41,13 @@ class Shift:
 
 
 def feature_values(connection: duckdb.DuckDBPyConnection, feature: Feature, run: str, baseline: str) -> Values:
-    """A feature's values by class from the views of two runs, whose names begin with `run` and `baseline`; a document
-    without a value is in neither list."""
+    """A feature's values by class from the views of two runs, whose names begin with `run` and `baseline`."""
     query = f"""
         SELECT d.doc_class, true AS is_new, f.value FROM ({feature.sql.format(p=run)}) f
-        JOIN {run}documents d USING (document_id)
-        WHERE d.cohort IN ('{Cohort.NEW}', '{Cohort.CHANGED}') AND f.value IS NOT NULL
+        JOIN {run}documents d USING (document_id) WHERE d.cohort IN ('{Cohort.NEW}', '{Cohort.CHANGED}')
         UNION ALL
         SELECT d.doc_class, false, f.value FROM ({feature.sql.format(p=baseline)}) f
-        JOIN {baseline}documents d USING (document_id)
-        WHERE d.cohort <> '{Cohort.DELETED}' AND f.value IS NOT NULL
+        JOIN {baseline}documents d USING (document_id) WHERE d.cohort <> '{Cohort.DELETED}'
         ORDER BY ALL
     """  # noqa: S608
     values: dict[str, tuple[list[Any], list[Any]]] = {}
