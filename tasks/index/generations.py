@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,12 @@ class Generations:
             else:
                 stack.append(entry.live)
         return stack
+
+    def live_since(self, moment: datetime) -> list[Live]:
+        """What was taken out of use at or after the moment, oldest first. A change dated in the future, by a clock that
+        was set back since, counts as long ago."""
+        changes, now = self._entries(), datetime.now(UTC)
+        return [at.live for at, after in pairwise(changes) if moment <= after.live.flipped_at <= now]
 
     def rolled_back(self) -> Live | None:
         """What the last change of live took out of use, if that was a rollback; null where it was a promotion, or

@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -215,13 +216,16 @@ class LanceIndex:
                 )
             self._tables.untag(generation)
 
-    def collect(self, keep: int) -> int:
+    def collect(self, keep: int, *, grace_seconds: float = 0.0) -> int:
         """Deletes the files of all but live, the `keep` - 1 generations before it, and candidates still to be judged.
 
+        What was live until `grace_seconds` ago stays too, rolled back or not: whoever began to read it comes to an end.
         A candidate whose baseline is no longer live cannot be promoted any more and goes. Returns the bytes freed.
         """
         with self._cleaning(keep):
-            return self._tables.collect(self._kept_places(keep), self._generations.number())
+            recent = self._generations.live_since(datetime.now(UTC) - timedelta(seconds=grace_seconds))
+            kept = self._kept_places(keep) | {at.generation.place for at in recent}
+            return self._tables.collect(kept, self._generations.number())
 
     def erase(self, document_ids: Collection[str], keep: int) -> Cleaned:
         """Makes live and the `keep` - 1 generations before it anew without these documents, and deletes all else.

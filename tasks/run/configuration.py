@@ -80,6 +80,13 @@ class RunSettings(_Part):
     batch_size: int = Field(default=256, ge=1, le=1000, description="Most documents that travel together.")
     workers: int = Field(default=2, ge=1, le=64, description="Batches that are worked on at the same time.")
     keep_generations: int = Field(default=3, ge=1, description="Index generations that stay for a rollback.")
+    keep_retired_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        le=86_400,
+        description="How long any other generation stays after it was live, so that a search begun on it comes to its "
+        "end; what `erase` takes out stays no longer than that command.",
+    )
     keep_runs: int = Field(
         default=30,
         ge=1,

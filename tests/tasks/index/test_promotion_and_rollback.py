@@ -1,12 +1,22 @@
 """Live changes only as its promoter expects, once per verdict, and can be taken back."""
 
 import json
+from datetime import datetime, timedelta, tzinfo
+from typing import Self
 
 import pytest
 
 from tasks.errors import RunError
 
 from .conftest import Corpus
+
+
+class Tomorrow(datetime):
+    """A clock that is a day ahead."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) + timedelta(days=1)
 
 
 def test_the_first_promotion_has_nothing_before_it(corpus: Corpus) -> None:
@@ -128,6 +138,32 @@ def test_collect_keeps_live_its_predecessors_and_candidates_still_to_be_judged(c
     assert corpus.texts(corpus.index.open(lives[4].generation)) == {"a": ["text 4"] * 20}
     corpus.promote(undecided)
     assert corpus.texts(corpus.index.open_live()) == {"a": ["undecided"]}
+
+
+def test_what_was_live_a_moment_ago_stays_for_its_readers(corpus: Corpus) -> None:
+    for n in range(3):
+        live = corpus.publish(f"r{n}", {"a": [f"text {n}"]})
+    rolled_back = corpus.index.open(live.generation)
+    corpus.index.rollback(expected=live)
+    corpus.index.collect(1, grace_seconds=3600)
+    assert corpus.texts(rolled_back) == {"a": ["text 2"]}
+    assert [corpus.texts(corpus.index.open(at.generation)) for at in corpus.index.history()[:2]] == [
+        {"a": ["text 0"]},
+        {"a": ["text 1"]},
+    ]
+    corpus.index.collect(1)
+    with pytest.raises(RunError, match="has no version"):
+        corpus.index.open(live.generation)
+
+
+def test_a_change_dated_in_the_future_keeps_nothing(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = corpus.publish("r1", {"a": ["1"]})
+    with monkeypatch.context() as clock:
+        clock.setattr("tasks.index.generations.datetime", Tomorrow)
+        corpus.publish("r2", {"a": ["2"]})
+    corpus.index.collect(1, grace_seconds=3600)
+    with pytest.raises(RunError, match="has no version"):
+        corpus.index.open(one.generation)
 
 
 def test_a_torn_line_of_the_record_is_overruled(corpus: Corpus) -> None:

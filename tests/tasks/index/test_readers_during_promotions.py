@@ -8,6 +8,9 @@ from pathlib import Path
 
 from .conftest import Corpus
 
+GRACE_SECONDS = 10.0
+"""Longer than a reader needs for one generation on a busy machine."""
+
 READER = """
 import sys
 from pathlib import Path
@@ -73,7 +76,7 @@ def test_no_empty_mixed_or_failed_answer(corpus: Corpus, tmp_path: Path) -> None
         live = corpus.publish(f"r{n}", everything(n))
         if n % 3 == 0:
             corpus.index.rollback(expected=live)
-        corpus.index.collect(2)
+        corpus.index.collect(2, grace_seconds=GRACE_SECONDS)
     done.set()
     stop.touch()
     for thread in threads:
