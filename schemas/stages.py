@@ -217,6 +217,24 @@ PII_FIELD = pa.struct(
     ]
 )
 
+READ_NAME = pa.struct(
+    [
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("type", pa.string()),
+        _required("score", pa.float64()),
+    ]
+)
+
+READ_PASSAGE = pa.struct(
+    [
+        _required("start", pa.int32()),
+        _required("end", pa.int32()),
+        _required("names", pa.list_(READ_NAME)),
+    ]
+)
+"""[start, end) is in clean text; names are in the passage as a reader sees it, without invisible characters."""
+
 PII = pa.schema(
     [
         _required("document_id", pa.string()),
@@ -224,11 +242,14 @@ PII = pa.schema(
         _required("spans", pa.list_(PII_SPAN)),
         _required("text", pa.string()),
         _required("fields", pa.list_(PII_FIELD)),
+        pa.field("read_by", pa.string()),
+        pa.field("passages", pa.list_(READ_PASSAGE)),
     ]
 )
 """`spans` are in clean text, sorted, not overlapping; [redacted_start, redacted_end) is what replaced each one in
 `text`, the redacted clean text. `coverage` is `model` (model and patterns) or `unsupported_language` (patterns only).
-`fields` are title, author (one row each), uri after the policy was applied."""
+`fields` are title, author (one row each), uri after the policy was applied. `passages` are those that the model
+`read_by` has read, with all that it found; both are null where none has."""
 
 CHUNK_ITEM = pa.struct(
     [

@@ -33,6 +33,7 @@ _LEFT_OUT = {
     "fetch": {"content_sha", "size_bytes", "commit_time", "etag", "last_modified", "http_status", "unchanged"},
     "parse": {"parser_version"},
     "boilerplate": {"extractor_version"},
+    "pii": {"read_by"},
     "embed": {"model_version"},
 }
 _NEARLY = 1e-3

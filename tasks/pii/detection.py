@@ -179,7 +179,12 @@ def _known_types(settings: PiiSettings, kit: _Kit) -> set[str]:
 
 
 def find_all(
-    texts: Sequence[str], settings: PiiSettings, *, language: str | None, only: frozenset[str] | None = None
+    texts: Sequence[str],
+    settings: PiiSettings,
+    *,
+    language: str | None,
+    only: frozenset[str] | None = None,
+    read: dict[str, list[Find]] | None = None,
 ) -> list[list[Find]]:
     """Finds in each text, sorted; overlapping ones included.
 
@@ -188,6 +193,7 @@ def find_all(
         settings: types and thresholds.
         language: the language of the texts, one that has a model; none: patterns only.
         only: look for these types only.
+        read: what the model has found in texts before; what it finds now is added. Only the others are read by it.
 
     Raises:
         ConfigurationError: the policy names a type that no recognizer finds.
@@ -198,8 +204,11 @@ def find_all(
         wanted = {entity for entity in known if settings.analyses(entity) and (only is None or entity in only)}
         found = _patterns(kit, distinct, wanted, lemmas=language == ENGLISH)
         if language is not None and wanted & MODEL_TYPES:
-            for finds, names in zip(found, _names(kit.model(language), distinct, wanted & MODEL_TYPES), strict=True):
-                finds.extend(names)
+            read = {} if read is None else read
+            if new := [text for text in distinct if text not in read]:
+                read.update(zip(new, _names(kit.model(language), new, wanted & MODEL_TYPES), strict=True))
+            for text, finds in zip(distinct, found, strict=True):
+                finds.extend(read[text])
     by_text = {
         text: sorted({find for find in finds if find.score >= settings.threshold(find.type)})
         for text, finds in zip(distinct, found, strict=True)

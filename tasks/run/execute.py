@@ -10,6 +10,7 @@ from schemas.names import StageName
 from tasks.document_rows import ids_of, without
 from tasks.run.brought_back import lent, load_or_lose
 from tasks.run.context import BatchRef, RunContext
+from tasks.run.former_rows import former_rows
 from tasks.run.guarded import run_guarded
 from tasks.run.held import standing_rows
 from tasks.run.registry import PREVIOUS, STAGES
@@ -29,7 +30,7 @@ def run_stage(context: RunContext, name: StageName, batch: BatchRef) -> BatchRef
     for part, some in enumerate(in_parts(context, pending)):
         tables, lost = load_or_lose(context, STAGES[name].reads, batch, ids_of(some))
         left = without(some, [failure.document_id for failure in lost])
-        output = run_guarded(STAGES[name], Batch(left, tables), context, lend=lent)
+        output = run_guarded(STAGES[name], Batch(left, tables, former_rows(context, name, left)), context, lend=lent)
         output = replace(output, failures=(*output.failures, *lost))
         marks = reworked(context, name, keys, output, STAGES[name].writes)
         rows.append(store(context, name, part_name(batch, part), some, keys, output, marks=marks))

@@ -75,7 +75,7 @@ def _singles(batch: Batch) -> list[Batch]:
             name: table.filter(pa.array([x == document_id for x in ids_of(table)], pa.bool_()))
             for name, table in batch.tables.items()
         }
-        alone.append(Batch(batch.documents.slice(i, 1), tables))
+        alone.append(Batch(batch.documents.slice(i, 1), tables, batch.former))
     return alone
 
 

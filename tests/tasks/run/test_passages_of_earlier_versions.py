@@ -1,0 +1,97 @@
+"""A run lets the model read the passages that are new in a changed document, and no others."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.names import StageName
+from tasks.lake.layout import Lake
+from tasks.pii import detection
+from tasks.run.options import RunOptions
+from tests.engine import run_engine
+from tests.tasks.run.notes import computed, configuration, note, write_notes
+
+NEW = "William Taylor has paid for it."
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that the model was given."""
+    texts: list[str] = []
+    names = detection._names
+
+    def listening(nlp: Any, given: list[str], wanted: set[str]) -> Any:
+        texts.extend(given)
+        return names(nlp, given, wanted)
+
+    monkeypatch.setattr(detection, "_names", listening)
+    return texts
+
+
+def add_a_passage(folder: Path) -> None:
+    (folder / "notes" / "ferry.md").write_text(note("ferry") + f"\n{NEW}\n", encoding="utf-8")
+
+
+def test_of_a_changed_document_the_new_passage_is_read(tmp_path: Path, read: list[str]) -> None:
+    write_notes(tmp_path / "notes", 5)
+    settings = configuration(tmp_path)
+    run_engine(settings, measured=False)
+    assert len(set(read)) > 15
+    add_a_passage(tmp_path)
+    read.clear()
+    run = run_engine(settings, measured=False)
+    assert computed(run)["pii"] == 1
+    assert read == [NEW]
+    row = run.row("ferry.md", StageName.PII)
+    assert row is not None
+    assert "[PERSON] has paid" in row["text"]
+
+    (tmp_path / "fresh").mkdir()
+    (tmp_path / "notes").rename(tmp_path / "fresh" / "notes")
+    fresh = run_engine(configuration(tmp_path / "fresh"), measured=False).row("ferry.md", StageName.PII)
+    assert fresh is not None
+    assert fresh | {"document_id": ""} == row | {"document_id": ""}
+
+
+def test_other_thresholds_make_all_rows_anew_and_read_nothing(tmp_path: Path, read: list[str]) -> None:
+    write_notes(tmp_path / "notes", 5)
+    run_engine(configuration(tmp_path), measured=False)
+    read.clear()
+    run = run_engine(configuration(tmp_path, stages={"pii": {"thresholds": {"PERSON": 0.9}}}), measured=False)
+    assert computed(run)["pii"] == 5
+    assert read == []
+
+
+def test_a_forced_stage_reads_all(tmp_path: Path, read: list[str]) -> None:
+    write_notes(tmp_path / "notes", 2)
+    settings = configuration(tmp_path)
+    run_engine(settings, measured=False)
+    first = set(read)
+    read.clear()
+    run_engine(settings, RunOptions(force=frozenset({StageName.PII})), measured=False)
+    assert set(read) == first
+
+
+def test_without_the_earlier_text_all_of_the_document_is_read(tmp_path: Path, read: list[str]) -> None:
+    write_notes(tmp_path / "notes", 2)
+    settings = configuration(tmp_path, run={"redact_only": True})
+    run_engine(settings)
+    add_a_passage(tmp_path)
+    read.clear()
+    run_engine(settings)
+    assert len(set(read)) > 4
+
+
+def test_a_torn_row_of_the_earlier_version_costs_nothing_but_time(tmp_path: Path, read: list[str]) -> None:
+    write_notes(tmp_path / "notes", 2)
+    settings = configuration(tmp_path)
+    run_engine(settings, measured=False)
+    for path in Lake(settings.lake).stage(StageName.PII).glob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:-100])
+    for path in (tmp_path / "notes").glob("*.md"):
+        path.write_text(path.read_text(encoding="utf-8") + f"\n{NEW}\n", encoding="utf-8")
+    read.clear()
+    run = run_engine(settings, measured=False)
+    assert computed(run)["pii"] == 2
+    assert len(set(read)) > 4
