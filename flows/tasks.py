@@ -7,6 +7,7 @@ from prefect import task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
+from flows.allocation import give_back_freed_memory
 from flows.session import session
 from schemas.names import StageName
 from schemas.verdict import Verdict
@@ -42,19 +43,27 @@ def sign(run_id: str, batch: BatchRef) -> BatchRef:
 @task(name="decide", task_run_name="decide", **_OPTIONS)
 def decide(run_id: str, batches: Sequence[BatchRef]) -> list[BatchRef]:
     """The dedup barrier: one decision over the whole corpus."""
-    return decide_corpus(session(run_id).context, batches)
+    try:
+        return decide_corpus(session(run_id).context, batches)
+    finally:
+        give_back_freed_memory()
 
 
 @task(name="build candidate", task_run_name="build candidate", **_OPTIONS)
 def build(run_id: str, batches: Sequence[BatchRef]) -> Candidate | None:
     """The index barrier: the candidate beside live."""
-    return build_candidate(session(run_id).context, batches)
+    give_back_freed_memory()
+    try:
+        return build_candidate(session(run_id).context, batches)
+    finally:
+        give_back_freed_memory()
 
 
 @task(**_OPTIONS)
 def evaluate(run_id: str, stage: StageName, batches: Sequence[BatchRef]) -> None:
     """One stage's evaluator over the run, and its table for the run's page."""
     rows = session(run_id).evaluate(stage, batches)
+    give_back_freed_memory()
     create_table_artifact(
         key=f"evaluate-{stage}",
         table=rows,

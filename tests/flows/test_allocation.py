@@ -1,10 +1,11 @@
 """A run does not keep what its threads have freed."""
 
+import os
 import platform
 import subprocess
 import sys
 
-from flows.allocation import share_freed_memory
+from flows.allocation import give_back_freed_memory, share_freed_memory
 
 # Eight threads fill 40 MB each and free it, but for a little at the end of it; then the main one fills as much as all.
 _SCRIPT = """
@@ -40,3 +41,32 @@ def test_what_one_thread_has_freed_another_uses() -> None:
         for how in ("own", "shared")
     )
     assert own - shared > 50
+
+
+_ARROW = """
+import sys
+{imports}
+import pyarrow
+print(pyarrow.default_memory_pool().backend_name)
+"""
+
+
+def test_arrow_takes_its_memory_where_all_others_do() -> None:
+    for imports, environment, expected in (
+        ("import flows.cli", {}, "system"),
+        ("", {}, None),
+        ("import flows.cli", {"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}, "mimalloc"),
+    ):
+        here = {key: value for key, value in os.environ.items() if key != "ARROW_DEFAULT_MEMORY_POOL"} | environment
+        script = _ARROW.format(imports=imports)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=here)
+        name = done.stdout.strip()
+        assert name == expected if expected else name != "system"
+
+
+def test_what_is_free_goes_back() -> None:
+    blocks = [bytearray(10_000) for _ in range(5_000)]
+    keep = bytearray(10_000)
+    del blocks
+    assert give_back_freed_memory() == (platform.libc_ver()[0] == "glibc")
+    assert len(keep) == 10_000
