@@ -23,7 +23,7 @@ def share_freed_memory() -> bool:
 
 
 def give_back_freed_memory() -> bool:
-    """What is free goes back to the machine: some milliseconds' work, for when much was held and is not needed any more.
+    """What is free goes back to the machine: some milliseconds' work, for when much was held that is needed no more.
 
     Returns whether any did; it is glibc that can.
     """
