@@ -21,6 +21,7 @@ from flows.launch import Finished, launch
 from flows.with_parent import die_with_parent
 from schemas.names import StageName
 from schemas.verdict import EXIT_UNDETERMINED, FailOn
+from tasks.counted import counted
 from tasks.errors import CorpusgateError
 from tasks.proposed import addressed
 from tasks.report.terminal import answer_line, blame_lines
@@ -110,4 +111,4 @@ class _Logged:
             self._computed[stage] += computed
             self._through[stage] += 1
             if self._through[stage] == self._batches:
-                self._say(f"{stage}: {self._done[stage]} documents, {self._computed[stage]} computed")
+                self._say(f"{stage}: {counted(self._done[stage], 'document')}, {self._computed[stage]} computed")

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from flows.cli.options import ConfigOption, JsonOption, RunArgument, existing_lake
+from tasks.counted import counted
 from tasks.errors import ConfigurationError
 from tasks.proposed import DEFAULT_CONFIG
 
@@ -298,7 +299,7 @@ def _print_table(console: Console, rows: "pa.Table") -> None:
             for name, value in row.items():
                 console.print(Text(f"{name:<{width}}  {value}"), soft_wrap=True)
             console.print()
-    console.print(f"{rows.num_rows} row{'' if rows.num_rows == 1 else 's'}", markup=False)
+    console.print(counted(rows.num_rows, "row"), markup=False)
 
 
 def _shown(value: Any) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from schemas.names import StageName
+from tasks.counted import counted
 from tasks.run import context
 
 _SECONDS_BETWEEN_LINES = 5.0
@@ -43,7 +44,7 @@ class _Lines:
             self._said = now
             whole = "in all" if through else "so far"
             self._console.print(
-                f"{self._elapsed():7.1f} s  {stage:<12} {self._done[stage]} documents {whole}, "
+                f"{self._elapsed():7.1f} s  {stage:<12} {counted(self._done[stage], 'document')} {whole}, "
                 f"{self._computed[stage]} computed",
                 highlight=False,
             )

@@ -11,6 +11,7 @@ from schemas.names import Cohort, Outcome, StageName
 from schemas.verdict import Finding, FindingOutcome
 from tasks.contracts.check import check_rows
 from tasks.contracts.contract import load_contract
+from tasks.counted import counted
 
 RULE = "accounting"
 """Always on: figures over documents that got lost on the way would be figures of something else."""
@@ -148,7 +149,7 @@ def _of_stage(stage: str, came_from: str, counts: Mapping[str, int]) -> Finding:
         aggregation="sum",
         severity="fail",
         outcome=FindingOutcome.BROKEN if wrong else FindingOutcome.OK,
-        message=told or f"all {total} documents that came from {came_from} are accounted for",
+        message=told or f"every one of {counted(total, 'document')} that came from {came_from} is accounted for",
         value=float(sum(wrong.values())),
         items=total,
         threshold=0.0,

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from schemas.names import Cohort, VerdictStatus
 from schemas.verdict import Finding, FindingOutcome
+from tasks.counted import counted
 from tasks.figures.catalogue import Catalogue, Metric
 from tasks.figures.figures import seed_of
 from tasks.gate import wording
@@ -270,7 +271,9 @@ def _without_pairs(finding: Finding, run: pl.DataFrame, baseline: pl.DataFrame) 
     """Nothing to compare: undetermined where the baseline knows the documents but scored them otherwise."""
     known = run.join(baseline, on=["stage", "metric", "document_id"], how="semi").height
     if known:
-        message = f"{known} documents were scored otherwise in {finding.against} (other labels, or another scorer)"
+        message = (
+            f"{counted(known, 'document')} scored otherwise in {finding.against} (other labels, or another scorer)"
+        )
         return replace(finding, outcome=FindingOutcome.UNDETERMINED, message=message)
     return replace(finding, message=f"none of the {run.height} documents has this figure in {finding.against}")
 
@@ -289,7 +292,7 @@ def _judge_loss(rule: Rule, metric: Metric, finding: Finding, pairs: Paired, p_v
     elif rule.kind == "proof" and finding.loss_high is not None and finding.loss_high > max_loss + _EQUAL:
         outcome, required = FindingOutcome.UNDETERMINED, rule.severity == "fail"
         needed = wording.items_to_prove(pairs.loss, finding.loss_high, max_loss, finding.paired)
-        note = f"; not proven with {finding.paired} documents, it takes about {needed}"
+        note = f"; not proven with {counted(finding.paired, 'document')}, it takes about {needed}"
     shown = outcome is FindingOutcome.REGRESSED
     message = wording.loss(metric, finding, pairs, documents_needed(level), shown=shown) + note
     return replace(finding, outcome=outcome, message=message, required=required)

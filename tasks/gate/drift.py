@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from schemas.names import Cohort
 from schemas.verdict import Finding, FindingOutcome
+from tasks.counted import counted
 from tasks.gate import wording
 from tasks.gate.decide import blank
 from tasks.gate.evidence import ALPHA, Demonstration, adjusted
@@ -77,7 +78,7 @@ def decide_drift(rules: Sequence[Rule], values: Mapping[str, Values] | None) -> 
         for name, (new, live) in sorted(classes.items()):
             of_class = replace(finding, slice_value=name, items=len(new))
             if min(len(new), len(live)) < rule.min_items:
-                message = f"{len(new)} new and changed documents, {len(live)} live ones: too few to compare"
+                message = f"{counted(len(new), 'new and changed document')}, {len(live)} live ones: too few to compare"
                 findings.append(replace(of_class, required=False, message=message))
                 continue
             feature = FEATURES[rule.stage, rule.metric]
@@ -101,7 +102,7 @@ def decide_drift(rules: Sequence[Rule], values: Mapping[str, Values] | None) -> 
 
 def shift(feature: Feature, new: Sequence[Any], live: Sequence[Any]) -> Shift:
     """How unlike the values of two groups of documents are; both hold at least one."""
-    words = f"{feature.title} of {len(new)} new and changed documents against {len(live)} live ones: "
+    words = f"{feature.title} of {counted(len(new), 'new and changed document')} against {len(live)} live ones: "
     if feature.kind == "number":
         moved = _numbers(np.asarray(new, np.float64), np.asarray(live, np.float64))
         return replace(moved, words=f"{words}median {wording.number(moved.new)} against {wording.number(moved.live)}")

@@ -5,6 +5,7 @@ from math import ceil
 from typing import Any
 
 from schemas.verdict import Finding
+from tasks.counted import counted
 from tasks.figures.catalogue import Metric
 from tasks.gate.evidence import Paired
 from tasks.gate.settings import Rule
@@ -70,9 +71,10 @@ def loss(metric: Metric, finding: Finding, pairs: Paired, needed: int, *, shown:
     change = "the same"
     if pairs.loss:
         change = f"{'worse' if pairs.loss > 0 else 'better'} by {number(abs(pairs.loss))}"
+    paired = counted(finding.paired or 0, "document")
     text = (
-        f"{number(pairs.value)} against {number(pairs.base_value)} in {finding.against} over the {finding.paired} "
-        f"documents measured alike: {change}{interval(finding.loss_low, finding.loss_high)}"
+        f"{number(pairs.value)} against {number(pairs.base_value)} in {finding.against} over {paired} "
+        f"measured alike: {change}{interval(finding.loss_low, finding.loss_high)}"
         f"; allowed loss {number(finding.max_loss or 0.0)}"
     )
     if finding.unpaired:
@@ -80,8 +82,9 @@ def loss(metric: Metric, finding: Finding, pairs: Paired, needed: int, *, shown:
     if metric.basis == "census" or shown:
         return text
     if finding.detectable is None:
-        return f"{text}; {finding.paired} documents cannot show a loss, it takes {needed} that lose"
-    return f"{text}; the smallest loss that could have been seen: {number(finding.detectable)}, in {needed} documents"
+        return f"{text}; {paired} cannot show a loss, it takes {needed} that lose"
+    seen = f"{number(finding.detectable)}, in {counted(needed, 'document')}"
+    return f"{text}; the smallest loss that could have been seen: {seen}"
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from schemas.verdict import FailOn, Verdict
+from tasks.counted import counted
 from tasks.errors import ConfigurationError, CorpusgateError
 from tasks.notify.settings import NotifySettings
 
@@ -32,7 +33,7 @@ class Delivery:
     @property
     def sentence(self) -> str:
         """The outcome in words."""
-        tries = "1 attempt" if self.attempts == 1 else f"{self.attempts} attempts"
+        tries = counted(self.attempts, "attempt")
         if self.delivered:
             return f"the webhook was told ({tries})"
         return f"the webhook was not told ({tries}): {self.problem}; the verdict stands"

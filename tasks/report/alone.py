@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from tasks.counted import counted
 from tasks.figures.alone import beside_samples
 from tasks.figures.catalogue import Catalogue
 from tasks.gate.inheritance import TOLERANCE, Beside, Fault, beside
@@ -124,4 +125,4 @@ def _not_scored(connection: duckdb.DuckDBPyConnection) -> Iterable[str]:
     ).fetchall()
     for stage, reason, count in rows:
         why = _REASONS.get(reason, f"it failed on its gold input at {reason}")
-        yield f"{stage}: {count} document{'' if count == 1 else 's'}: {why}"
+        yield f"{stage}: {counted(count, 'document')}: {why}"

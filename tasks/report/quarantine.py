@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.names import StageName
+from tasks.counted import counted
 from tasks.figures.catalogue import Catalogue
 from tasks.lake.layout import SIGNATURES, Lake
 from tasks.lake.quarantine import Quarantine
@@ -21,6 +22,8 @@ from tasks.report.values import plain_text, shown_time
 
 _AGAIN = "a later attempt may succeed: every run tries again"
 _NOT_AGAIN = "not tried again until its bytes, the settings or the stage change"
+_EXPECTED = "the gate expects it there (gate.expected_quarantine)"
+_UNEXPECTED = "if it may stay there: name its path and the stage {stage} in gate.expected_quarantine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,8 @@ def print_quarantine(console: Console, run_id: str, held: list[Held], config: Pa
         table.add_row(*(Text(plain_text(value)) for value in (*named, since, again)))
     console.print(table)
     expected = sum(each.expected for each in held)
-    _say(console, f"{len(held)} documents of run {run_id}, {expected} of them expected by the gate's settings")
+    several = f"{counted(len(held), 'document')} of run {run_id}"
+    _say(console, f"{several}, {expected} of them expected by the gate's settings (gate.expected_quarantine)")
     _say(console, f"next  {proposed(f'quarantine show {held[0].document_id}', config)}")
 
 
@@ -219,6 +223,7 @@ def print_shown(console: Console, shown: Shown, config: Path | None = None) -> N
         _say(console, _AGAIN if held.transient else f"{_NOT_AGAIN}, or on request:")
         if not held.transient:
             _say(console, f"  {proposed(f'quarantine retry {held.document_id}', config)}")
+        _say(console, _EXPECTED if held.expected else _UNEXPECTED.format(stage=held.stage))
     for number, attempt in enumerate(shown.attempts, start=1):
         at = shown_time(attempt.recorded_at.isoformat())
         _say(console, f"{number}. {at}, run {attempt.run_id}: {attempt.stage}, {plain_text(attempt.reason)}")

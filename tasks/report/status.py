@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.names import Cohort, VerdictStatus
+from tasks.counted import counted
 from tasks.index.generations import Generations
 from tasks.lake.erased import read_erased
 from tasks.lake.layout import Lake
@@ -108,9 +109,8 @@ def print_status(console: Console, status: Status) -> None:
         )
     if status.erased:
         left = ", ".join(status.unfinished_erasures)
-        _say(
-            console, f"erased  {status.erased} documents, not taken in again{'; not finished: ' + left if left else ''}"
-        )
+        erased = counted(status.erased, "document")
+        _say(console, f"erased  {erased}, not taken in again{'; not finished: ' + left if left else ''}")
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("run", "verdict", "started", "documents"):

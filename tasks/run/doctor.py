@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from schemas.names import StageName
+from tasks.counted import counted
 from tasks.errors import CorpusgateError
 from tasks.figures.catalogue import load_catalogue
 from tasks.index.store import LanceIndex
@@ -97,7 +98,7 @@ def examine(configuration: Configuration, lake: Lake, *, deep: bool) -> Iterator
     left = [stone.document_id for stone in erased.unfinished]
     yield Finding(
         not left,
-        f"{len(erased.tombstones)} documents were erased, {len(left)} of them not to the end",
+        f"{counted(len(erased.tombstones), 'document')} erased, {len(left)} of them not to the end",
         f"`corpusgate erase {left[0]} --yes`" if left else "",
     )
     yield _index(configuration, lake, runs, deep)

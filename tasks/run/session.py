@@ -10,6 +10,7 @@ import pyarrow as pa
 from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import Cohort, StageName
 from schemas.verdict import Verdict
+from tasks.counted import counted
 from tasks.errors import RunError
 from tasks.fetch.listed import Skips
 from tasks.figures.catalogue import load_catalogue
@@ -221,13 +222,14 @@ class Session:
         make_figures(self.context.lake, self.context.run_id, StageName.INDEX, here, plan, self.catalogue)
         settings = self.context.configuration.run
         index.collect(settings.keep_generations, grace_seconds=settings.keep_retired_seconds)
-        return f"promoted: run {self.context.run_id} is live with {candidate.rows} chunks{self._part()}"
+        return f"promoted: run {self.context.run_id} is live with {counted(candidate.rows, 'chunk')}{self._part()}"
 
     def _part(self) -> str:
         part = self.runs.manifest(self.context.run_id).get("partial")
         if not part:
             return ""
-        return f" ({part['taken']} documents taken in, {part['held']} as they were, {part['left_out']} left out)"
+        taken = counted(part["taken"], "document")
+        return f" ({taken} taken in, {part['held']} as they were, {part['left_out']} left out)"
 
     def rescore(self, stage: StageName) -> Rescored | None:
         """Scores a stage of a finished run anew and says what came out.

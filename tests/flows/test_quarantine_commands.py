@@ -67,6 +67,7 @@ def test_show_tells_cause_remedy_and_attempts(run: Run) -> None:
     assert "stage parse, corrupt: page 3 | is <broken>" in out
     assert "what to do: export it `again`" in out
     assert f"corpusgate quarantine retry {HOSTILE}" in out
+    assert "name its path and the stage parse in gate.expected_quarantine" in out
     assert f"1. 2026-01-01 12:00:00 UTC, run {NEW}: parse, corrupt" in out
     assert "\x1b" not in out
     assert "not in quarantine" in run("show", ARTICLE)[1]

@@ -97,7 +97,7 @@ def test_another_scorer_is_no_loss(catalogue: Catalogue, measured: World) -> Non
     run, live = measured({"quality": {"x": [0.1] * 9}}, version=2), measured({"quality": {"x": [0.9] * 9}})
     (finding,) = judged(catalogue, guard(), run, live)
     assert (finding.outcome, finding.paired, finding.unpaired) == (FindingOutcome.UNDETERMINED, 0, 9)
-    assert "9 documents were scored otherwise" in finding.message
+    assert "9 documents scored otherwise" in finding.message
 
 
 def test_other_labels_of_the_same_bytes_are_no_loss_and_are_counted(catalogue: Catalogue, measured: World) -> None:
