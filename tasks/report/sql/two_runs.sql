@@ -4,21 +4,27 @@
 --   changed_only = false: only figures that differ
 --   costs = true: also seconds and bytes, which differ between any two runs
 -- Example: corpusgate compare 20261130t02 last
-WITH paired AS (
-    SELECT stage, metric, doc_class, count(*) AS paired_documents
+WITH of_a AS (
+    SELECT stage::VARCHAR AS stage, metric::VARCHAR AS metric, metric_version, document_id, label_digest,
+           [round(fsum(value), 9), round(fsum(numerator), 9), round(fsum(denominator), 9), count(*)] AS measured
+    FROM a_measures WHERE status IN ('ok', 'missing') AND slice_key IS NULL AND document_id IS NOT NULL GROUP BY ALL
+), of_b AS (
+    SELECT stage::VARCHAR AS stage, metric::VARCHAR AS metric, metric_version, document_id, label_digest,
+           [round(fsum(value), 9), round(fsum(numerator), 9), round(fsum(denominator), 9), count(*)] AS measured
+    FROM b_measures WHERE status IN ('ok', 'missing') AND slice_key IS NULL AND document_id IS NOT NULL GROUP BY ALL
+), paired AS (
+    SELECT stage, metric, doc_class, count(*) AS paired_documents, count(*) FILTER (differs) AS unlike
     FROM (
-        SELECT DISTINCT a.stage::VARCHAR AS stage, a.metric::VARCHAR AS metric, a.document_id, d.doc_class
-        FROM a_measures a
-        JOIN b_measures b ON b.document_id = a.document_id AND b.metric = a.metric AND b.stage = a.stage
-             AND b.metric_version = a.metric_version
+        SELECT a.stage, a.metric, a.document_id, d.doc_class, bool_or(a.measured IS DISTINCT FROM b.measured) AS differs
+        FROM of_a a
+        JOIN of_b b USING (stage, metric, metric_version, document_id)
         JOIN a_documents before ON before.document_id = a.document_id
         JOIN b_documents d ON d.document_id = b.document_id
-        JOIN catalogue c ON c.stage = a.stage::VARCHAR AND c.metric = a.metric::VARCHAR
-        WHERE a.status IN ('ok', 'missing') AND b.status IN ('ok', 'missing')
-          AND a.slice_key IS NULL AND b.slice_key IS NULL
-          -- As the gate pairs: a document is measured alike under the same labels, or with labels for its new bytes.
-          AND (c.needs = 'free' OR a.label_digest IS NOT DISTINCT FROM b.label_digest
-               OR before.content_sha IS DISTINCT FROM d.content_sha)
+        JOIN catalogue c ON c.stage = a.stage AND c.metric = a.metric
+        -- As the gate pairs: a document is measured alike under the same labels, or with labels for its new bytes.
+        WHERE c.needs = 'free' OR a.label_digest IS NOT DISTINCT FROM b.label_digest
+              OR before.content_sha IS DISTINCT FROM d.content_sha
+        GROUP BY ALL
     )
     GROUP BY GROUPING SETS ((stage, metric), (stage, metric, doc_class))
 ), both_runs AS (
@@ -62,6 +68,7 @@ WITH paired AS (
 SELECT s.stage, s.metric, s.aggregation, coalesce(s.doc_class, 'all') AS doc_class, s.value_a, s.value_b,
        s.value_b - s.value_a AS difference,
        CASE WHEN c.direction = 'none' OR s.value_a IS NULL OR s.value_b IS NULL OR s.value_a = s.value_b THEN ''
+            WHEN p.unlike = 0 THEN 'other documents'
             WHEN (s.value_b > s.value_a) = (c.direction = 'higher') THEN 'better' ELSE 'worse' END AS reading,
        s.items_a, s.items_b, coalesce(p.paired_documents, 0) AS paired_documents,
        w.lacks

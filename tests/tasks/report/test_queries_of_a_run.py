@@ -72,6 +72,19 @@ def test_two_runs_are_compared_by_class_with_the_documents_that_pair_up(lake: La
     assert found["cer", "article"]["reading"] == ""
 
 
+def test_documents_that_came_or_went_are_no_better_or_worse(tmp_path: Path) -> None:
+    # The article alone is in both runs, and measured as before: 0 of 20 errors, and what joins it makes the difference.
+    lake = lake_by_hand(tmp_path / "lake")
+    path = lake.measures("parse") / f"{OLD}.parquet"
+    rows = read_table(path, MEASURES)
+    write_table(rows.filter(pc.field("document_id") != REPORT), path, MEASURES)
+    with connect_two(lake, OLD, NEW, load_catalogue()) as connection:
+        rows = run_query(connection, "two_runs", {"stage": "parse"}).to_pylist()
+    (everything,) = (r for r in rows if (r["metric"], r["aggregation"], r["doc_class"]) == ("cer", "micro", "all"))
+    assert (everything["value_a"], everything["value_b"]) == (0, pytest.approx(13 / 40))
+    assert (everything["paired_documents"], everything["reading"]) == (1, "other documents")
+
+
 def test_a_run_that_lacks_a_figure_says_why(lake: Lake, tmp_path: Path) -> None:
     with connect_two(lake, OLD, NEW, load_catalogue()) as connection:
         assert {row["lacks"] for row in run_query(connection, "two_runs").to_pylist()} == {None}
