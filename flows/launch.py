@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flows.allocation import share_freed_memory
 from flows.server import starting_server, wait_until_recorded
 from schemas.verdict import FailOn, Verdict
 from tasks.errors import CorpusgateError, RunError
@@ -22,6 +21,7 @@ from tasks.lake.ledger import Ledger
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
 from tasks.machine import machine_is_named
+from tasks.memory import share_freed_memory
 from tasks.notify.webhook import Delivery, deliver, error_message, verdict_message
 from tasks.run.configuration import Configuration, load_configuration
 from tasks.run.context import Progress, RunContext

@@ -7,11 +7,12 @@ from prefect import task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
-from flows.allocation import give_back_freed_memory
 from flows.session import session
 from schemas.names import StageName
 from schemas.verdict import Verdict
 from tasks.index.records import Candidate
+from tasks.language_models.pool import let_idle_go
+from tasks.memory import give_back_freed_memory
 from tasks.run.context import BatchRef
 from tasks.run.deduplicate import decide_corpus, sign_batch
 from tasks.run.execute import run_stage
@@ -52,6 +53,7 @@ def decide(run_id: str, batches: Sequence[BatchRef]) -> list[BatchRef]:
 @task(name="build candidate", task_run_name="build candidate", **_OPTIONS)
 def build(run_id: str, batches: Sequence[BatchRef]) -> Candidate | None:
     """The index barrier: the candidate beside live."""
+    let_idle_go()
     give_back_freed_memory()
     try:
         return build_candidate(session(run_id).context, batches)

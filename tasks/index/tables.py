@@ -17,6 +17,9 @@ from tasks.lake.files import sync_folder
 from tasks.machine import machine_fault
 
 _ROWS_PER_PARTITION = 1_000_000
+_SAMPLE_RATE = 32
+"""Vectors, times 256, whose least and greatest components bound the eight-bit ones of the index: 8,192, of which the
+library itself takes eight times as many, all in memory. Hits are ranked by their exact distance."""
 
 
 def row_schema(dimension: int) -> pa.Schema:
@@ -84,6 +87,7 @@ def create_vector_index(dataset: Any, settings: IndexSettings) -> None:
         num_partitions=max(1, dataset.count_rows() // _ROWS_PER_PARTITION),
         m=settings.ann_links,
         ef_construction=settings.ann_build_candidates,
+        sample_rate=_SAMPLE_RATE,
     )
 
 

@@ -1,11 +1,13 @@
 """Long texts are read in pieces that lose nothing; what is loaded is lent to one at a time and kept."""
 
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.language_models.pieces import pieces
-from tasks.language_models.pool import Pool
+from tasks.language_models.pool import Pool, let_idle_go
 
 
 @given(st.text(alphabet="ab \n"), st.integers(1, 9))
@@ -31,3 +33,23 @@ def test_two_at_a_time_get_two_and_one_after_the_other_the_same() -> None:
     assert again is first or again is second
     with pool.lend("en", object) as one, pool.lend("en", object) as two:
         assert {id(one), id(two)} == {id(first), id(second)}
+
+
+def test_what_is_idle_goes_and_what_is_lent_stays() -> None:
+    class Loaded:
+        """It holds itself in a circle, as a language model does."""
+
+        def __init__(self) -> None:
+            self.own = self
+
+    pool: Pool[Loaded] = Pool()
+    with pool.lend("en", Loaded) as idle:
+        gone = weakref.ref(idle)
+    del idle
+    with pool.lend("fr", Loaded) as lent:
+        let_idle_go()
+        assert gone() is None
+        assert pool.idle() == 0
+    assert pool.idle() == 1
+    with pool.lend("fr", Loaded) as again, pool.lend("en", Loaded):
+        assert again is lent

@@ -5,13 +5,13 @@ import platform
 import subprocess
 import sys
 
-from flows.allocation import give_back_freed_memory, share_freed_memory
+from tasks.memory import give_back_freed_memory, share_freed_memory
 
 # Eight threads fill 40 MB each and free it, but for a little at the end of it; then the main one fills as much as all.
 _SCRIPT = """
 import resource, sys, threading
 from pathlib import Path
-from flows.allocation import share_freed_memory
+from tasks.memory import share_freed_memory
 if sys.argv[1] == "shared":
     assert share_freed_memory()
 def fill(megabytes):
