@@ -44,7 +44,7 @@ def call(folder: Path, *arguments: str, path: str = str(ROOT)) -> "subprocess.Co
 def test_a_whole_run_with_its_workers_and_server_uses_our_packages(folder: Path) -> None:
     done = call(folder, "-m", "flows", "run")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 chunks" in done.stdout
+    assert "live with 1 chunk" in done.stdout
     assert "taken for one of corpusgate" not in done.stdout + done.stderr
 
 
