@@ -1,6 +1,7 @@
 """The catalogue of measures, read from `data_contracts/metrics.yaml`."""
 
-from functools import lru_cache
+import hashlib
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Literal, TypeAlias
 
@@ -44,6 +45,11 @@ class Catalogue(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     metrics: tuple[Metric, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells one catalogue from another, in twelve characters."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:12]
 
     def of_stage(self, stage: str) -> tuple[Metric, ...]:
         """The measures of a stage, those that every stage has included."""

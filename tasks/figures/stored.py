@@ -1,6 +1,5 @@
 """The figures of a run and its documents' parts in them, made once when a stage is scored and kept in its folder."""
 
-import hashlib
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -107,5 +106,5 @@ def _samples_path(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogu
 
 
 def _path(lake: Lake, run_id: str, stage: StageName, catalogue: Catalogue) -> Path:
-    digest = hashlib.sha256(f"{_VERSION} {catalogue.model_dump_json()}".encode()).hexdigest()[:12]
+    digest = f"{_VERSION}-{catalogue.digest}"
     return lake.run(run_id) / "figures" / digest / f"{stage}.parquet"
