@@ -81,8 +81,8 @@ class Batch:
     """Documents that travel together.
 
     `documents` has the `DOCUMENTS` schema. `tables` holds, for each stage in `Stage.reads`, its output rows
-    for exactly these documents in exactly this order. `former` holds, for each stage in `Stage.remembers`, rows
-    that earlier versions of documents had, all in one order: whatever can be had of them, often nothing.
+    for exactly these documents in exactly this order. `former` holds, for each stage in `Stage.remembers`,
+    those columns of rows that earlier versions of documents had, all in one order: whatever can be had, often nothing.
     """
 
     documents: pa.Table
@@ -305,8 +305,8 @@ class Stage(Generic[S]):
     says that they search the built candidate, so the evaluator runs once that exists.
     `gold`, where there is one, gives what the stage should have made of a batch by the labels: a row of each document
     that has the labels it takes. `unfit_alone`, where there is one, says why this stage cannot be judged on gold
-    inputs of a document, null where it can (document, rows of the stages it reads, settings). `remembers` are stages
-    whose rows of earlier versions spare it work; they do not shape the output.
+    inputs of a document, null where it can (document, rows of the stages it reads, settings). `remembers` are columns
+    of stages whose rows of earlier versions spare it work; they do not shape the output.
     """
 
     name: StageName
@@ -325,7 +325,7 @@ class Stage(Generic[S]):
     attachments: Callable[[Mapping[str, Any], S], Mapping[str, str]] | None = None
     gold: Callable[[Batch, Labels, S], pa.Table] | None = None
     unfit_alone: Callable[[Mapping[str, Any], Mapping[StageName, dict[str, Any]], S], str | None] | None = None
-    remembers: tuple[StageName, ...] = ()
+    remembers: Mapping[StageName, tuple[str, ...]] = field(default_factory=dict)
 
 
 DocumentRow: TypeAlias = dict[str, Any]

@@ -182,6 +182,4 @@ def _go_live(session: Session, verdict: Verdict) -> str:
     built, index = session.built, open_index(session.context)
     live = index.flip(built.generation, expected=built.baseline, verdict_digest=verdict.digest)
     session.runs.update(session.context.run_id, promoted_at=live.flipped_at.isoformat())
-    settings = session.context.configuration.run
-    index.collect(settings.keep_generations, grace_seconds=settings.keep_retired_seconds)
     return f"live without being measured: {built.rows} chunks"

@@ -54,6 +54,8 @@ def lance_module() -> Any:
     """The library, imported when it is first needed."""
     # Index descriptions would otherwise carry every centroid, and a warning about it.
     os.environ.setdefault("LANCE_INCLUDE_VECTOR_CENTROIDS", "false")
+    # It would read two gigabytes ahead: all vectors of a million rows.
+    os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(8 * 2**20))
     import lance
 
     return lance

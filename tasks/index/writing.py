@@ -11,6 +11,7 @@ from tasks.errors import RunError
 from tasks.index.search import VECTOR_INDEX
 from tasks.index.settings import IndexSettings
 from tasks.index.tables import create_scalar_indexes, create_vector_index, lance_module, parts_to_merge, put_first
+from tasks.memory import give_back_freed_memory
 
 
 def create_table(path: Path, schema: pa.Schema) -> Any:
@@ -64,6 +65,7 @@ def extend_indexes(dataset: Any, settings: IndexSettings) -> None:
         dataset.optimize.optimize_indices(
             index_names=[name], num_indices_to_merge=parts_to_merge(parts, settings.merge_after)
         )
+    give_back_freed_memory()
     if VECTOR_INDEX not in described and dataset.count_rows() >= settings.ann_min_rows:
         create_vector_index(dataset, settings)
 

@@ -110,7 +110,7 @@ def read_batches(path: Path, schema: pa.Schema, rows_at_once: int = _ROWS_AT_ONC
     """
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=rows_at_once, use_threads=False):
+            for batch in file.iter_batches(rows_at_once, columns=columns_in(file, schema), use_threads=False):
                 yield from as_of_now(pa.Table.from_batches([batch]), path, schema).to_batches()
     except (OSError, pa.ArrowInvalid) as error:
         raise unreadable(path, error) from error

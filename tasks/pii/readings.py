@@ -1,7 +1,7 @@
 """What the model found in the passages of a document, stored with it, so that a later version is read where it is new.
 
-A model's finds follow from the passage alone. They are stored by place, without the text: whoever has no clean text of
-the earlier version any more (`run.redact_only`) can make nothing of them.
+A model's finds follow from the passage alone. They are stored by place, without the text, and serve only who has the
+clean text of the earlier version: nobody under `run.redact_only`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from tasks.pii.settings import PiiSettings
 from tasks.pii.visible import visible
 
 Readings: TypeAlias = dict[str, dict[str, list[Find]]]
-"""By language, and by text as a reader sees it: the names that the language's model found in it."""
+"""By what read it (`readers`), and by text as a reader sees it: the names that were found in it."""
 
 
 def readers(settings: PiiSettings, stage_version: int) -> dict[str, str]:
@@ -32,29 +32,26 @@ def readers(settings: PiiSettings, stage_version: int) -> dict[str, str]:
 
 
 def read_before(former: Mapping[StageName, pa.Table], readers: Mapping[str, str]) -> Readings:
-    """What these readers found in earlier versions of documents: their `PII` and `NORMALIZE` rows, in one order."""
-    found: Readings = {language: {} for language in readers}
+    """What these readers found in earlier versions of documents; `former` holds what the stage remembers of their `PII`
+    and `NORMALIZE` rows, in one order."""
+    found: Readings = {reader: {} for reader in readers.values()}
     if not former:
         return found
-    language_of = {reader: language for language, reader in readers.items()}
-    texts = former[StageName.NORMALIZE].column("text").to_pylist()
-    pii = former[StageName.PII]
+    texts, pii = former[StageName.NORMALIZE].column("text").to_pylist(), former[StageName.PII]
     rows = zip(texts, pii.column("read_by").to_pylist(), pii.column("passages").to_pylist(), strict=True)
     for text, reader, passages in rows:
-        if reader in language_of:
-            known = found[language_of[reader]]
-            for passage in passages:
-                names = [Find(name["start"], name["end"], name["type"], name["score"]) for name in passage["names"]]
-                known[visible(text[passage["start"] : passage["end"]]).text] = names
+        for passage in passages if reader in found else ():
+            names = [Find(name["start"], name["end"], name["type"], name["score"]) for name in passage["names"]]
+            found[reader][visible(text[passage["start"] : passage["end"]]).text] = names
     return found
 
 
 def as_columns(document: Document, readings: Readings, readers: Mapping[str, str]) -> dict[str, Any]:
     """The columns `read_by` and `passages` of a document's row; null where no model read it."""
     reader = readers.get(document.language or "")
-    if reader is None or document.language is None:
+    if reader is None:
         return {"read_by": None, "passages": None}
-    read = readings[document.language]
+    read = readings[reader]
     passages = [
         {
             "start": passage.offset,

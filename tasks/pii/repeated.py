@@ -30,13 +30,19 @@ class Repeated:
         >>> found = Repeated({"Ann Lee": Find(0, 7, "PERSON", 0.85)})
         >>> [(find.start, find.end) for find in found.exactly("Ann Lee, Joann Lee, Ann Leeson: Ann Lee")]
         [(0, 7), (32, 39)]
+
+        The end of the text ends a value, not the length of a longer one that begins alike:
+
+        >>> found = Repeated({"Ann Lee": Find(0, 7, "PERSON", 0.85), "Ann Lee Moor": Find(0, 12, "PERSON", 0.85)})
+        >>> [(find.start, find.end) for find in found.exactly("by Ann Lee")]
+        [(3, 10)]
         """
         for place in _STARTS.finditer(text):
             start = place.start()
             for length in self._lengths.get(text[start : start + LEAST_REPEATED], ()):
                 end = start + length
                 find = self._values.get(text[start:end])
-                if find is not None and not text[end : end + 1].isalnum():
+                if find is not None and end <= len(text) and not text[end : end + 1].isalnum():
                     yield Find(start, end, find.type, find.score)
 
     def loosely(self, text: str) -> Iterator[Find]:

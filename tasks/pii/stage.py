@@ -29,7 +29,7 @@ from tasks.pii.redaction import Redactor, hash_key, resolve
 from tasks.pii.settings import PiiSettings
 from tasks.stage import Batch, Cost, Failure, Resources, Stage, StageOutput
 
-_VERSION = 6
+_VERSION = 7
 
 
 def run(batch: Batch, settings: PiiSettings, resources: Resources) -> StageOutput:
@@ -53,7 +53,7 @@ def run(batch: Batch, settings: PiiSettings, resources: Resources) -> StageOutpu
     readings = read_before(batch.former, models)
     for language in (*settings.models, None):
         asked = [passage for passage in passages if passage.language == language]
-        _search(asked, settings, own, language=language, read=readings.get(language or ""))
+        _search(asked, settings, own, language=language, read=readings.get(models.get(language or "", "")))
     paths = [passage for document in documents for _, passage in document.uri]
     _search(paths, settings, own, language=None, only=URI_TYPES)
     rows = []
@@ -116,5 +116,5 @@ STAGE = Stage(
     facts=facts,
     reads_index=True,
     gold=gold_rows,
-    remembers=(StageName.NORMALIZE, StageName.PII),
+    remembers={StageName.NORMALIZE: ("text",), StageName.PII: ("read_by", "passages")},
 )

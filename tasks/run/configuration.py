@@ -84,8 +84,8 @@ class RunSettings(_Part):
         default=60.0,
         ge=0,
         le=86_400,
-        description="How long any other generation stays after it was live, so that a search begun on it comes to its "
-        "end; what `erase` takes out stays no longer than that command.",
+        description="How long at least any other generation stays after it was live, so that a search begun on it can "
+        "end. It goes with the end of the first run after that; what `erase` takes out goes with that command.",
     )
     keep_runs: int = Field(
         default=30,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tasks.document_rows import ids_of
 from tasks.errors import ConfigurationError, DocumentError, RunError
@@ -71,11 +72,11 @@ def _defect(document_id: str, error: Exception) -> Failure:
 def _singles(batch: Batch) -> list[Batch]:
     alone = []
     for i, document_id in enumerate(ids_of(batch.documents)):
-        tables = {
-            name: table.filter(pa.array([x == document_id for x in ids_of(table)], pa.bool_()))
-            for name, table in batch.tables.items()
-        }
-        alone.append(Batch(batch.documents.slice(i, 1), tables, batch.former))
+        tables, former = (
+            {name: table.filter(pc.equal(table.column("document_id"), document_id)) for name, table in rows.items()}
+            for rows in (batch.tables, batch.former)
+        )
+        alone.append(Batch(batch.documents.slice(i, 1), tables, former))
     return alone
 
 

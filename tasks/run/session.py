@@ -220,8 +220,6 @@ class Session:
         drop_figures(self.context.lake, self.context.run_id, StageName.INDEX)
         self._add_actual_lags(here, plan, index.open_live(), live.flipped_at)
         make_figures(self.context.lake, self.context.run_id, StageName.INDEX, here, plan, self.catalogue)
-        settings = self.context.configuration.run
-        index.collect(settings.keep_generations, grace_seconds=settings.keep_retired_seconds)
         return f"promoted: run {self.context.run_id} is live with {counted(candidate.rows, 'chunk')}{self._part()}"
 
     def _part(self) -> str:

@@ -1,4 +1,5 @@
-"""What keeps a lake small over the years: old runs and what they alone refer to go, small files are put together.
+"""What keeps a lake small over the years: generations of the index that are kept no more, old runs and what they alone
+refer to go, small files are put together.
 
 Every step leaves a lake that reads as before, wherever it is killed, and the next time goes on from there: the runs go
 first, then what the ledger says of them, then the files that nothing names any more.
@@ -23,6 +24,7 @@ from tasks.lake.packed import Stored, alive_share, pack
 from tasks.lake.runs import Runs
 from tasks.lake.views import open_connection, scan
 from tasks.run.context import RunContext
+from tasks.run.indexing import open_index
 from tasks.run.registry import STAGES
 from tasks.run.withholding import withhold
 
@@ -47,7 +49,9 @@ def look_after(context: RunContext) -> None:
     withhold(context.configuration, context.lake)
     kept = kept_runs(context)
     surplus = [run_id for run_id in Runs(context.lake).ids() if run_id not in kept]
+    settings = context.configuration.run
     try:
+        open_index(context).collect(settings.keep_generations, grace_seconds=settings.keep_retired_seconds)
         if len(surplus) > context.configuration.run.keep_runs // 4:
             collect(context, kept)
         pack_small_files(context)

@@ -69,6 +69,7 @@ SELECT s.stage, s.metric, s.aggregation, coalesce(s.doc_class, 'all') AS doc_cla
        s.value_b - s.value_a AS difference,
        CASE WHEN c.direction = 'none' OR s.value_a IS NULL OR s.value_b IS NULL OR s.value_a = s.value_b THEN ''
             WHEN p.unlike = 0 THEN 'other documents'
+            WHEN p.unlike IS NULL AND (s.stage, s.metric) IN (SELECT (stage, metric) FROM of_a) THEN 'no pairs'
             WHEN (s.value_b > s.value_a) = (c.direction = 'higher') THEN 'better' ELSE 'worse' END AS reading,
        s.items_a, s.items_b, coalesce(p.paired_documents, 0) AS paired_documents,
        w.lacks

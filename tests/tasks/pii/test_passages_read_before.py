@@ -8,8 +8,8 @@ import pytest
 
 from schemas.names import StageName
 from tasks.pii import detection
-from tasks.pii.settings import PiiSettings
-from tasks.pii.stage import run
+from tasks.pii.settings import ENGLISH_MODEL, PiiSettings
+from tasks.pii.stage import STAGE, run
 from tests.tasks.pii.conftest import Made, batch
 
 BEFORE = [
@@ -44,10 +44,9 @@ def rows_of(made: Made, settings: PiiSettings, former: Mapping[StageName, pa.Tab
 
 
 def remembered(made: Made, settings: PiiSettings) -> dict[StageName, pa.Table]:
-    return {
-        StageName.NORMALIZE: batch(made).tables[StageName.NORMALIZE],
-        StageName.PII: rows_of(made, settings),
-    }
+    """What a run would bring of an earlier version."""
+    rows = {StageName.NORMALIZE: batch(made).tables[StageName.NORMALIZE], StageName.PII: rows_of(made, settings)}
+    return {name: rows[name].select(["document_id", *columns]) for name, columns in STAGE.remembers.items()}
 
 
 NEW = "William Taylor paid Emma Wilson."
@@ -109,6 +108,16 @@ def test_rows_of_before_this_was_stored_and_of_other_languages_say_nothing(
     read.clear()
     assert rows_of(made, settings, former).equals(fresh)
     assert set(read) == set(BEFORE[:3])
+
+
+def test_languages_that_share_a_model_share_what_it_read(make_document: Callable[..., Made], read: list[str]) -> None:
+    settings = PiiSettings(models={"de": ENGLISH_MODEL, "fr": ENGLISH_MODEL})
+    for language in ("de", "en", "fr"):
+        made = make_document("d", BEFORE[:3], language=language)
+        fresh, former = rows_of(made, settings), remembered(made, settings)
+        read.clear()
+        assert rows_of(made, settings, former).equals(fresh)
+        assert read == []
 
 
 def test_names_are_stored_by_place_and_never_by_text(make_document: Callable[..., Made]) -> None:

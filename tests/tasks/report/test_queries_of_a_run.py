@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -83,6 +84,13 @@ def test_documents_that_came_or_went_are_no_better_or_worse(tmp_path: Path) -> N
     (everything,) = (r for r in rows if (r["metric"], r["aggregation"], r["doc_class"]) == ("cer", "micro", "all"))
     assert (everything["value_a"], everything["value_b"]) == (0, pytest.approx(13 / 40))
     assert (everything["paired_documents"], everything["reading"]) == (1, "other documents")
+    # Under other labels not even the article can be compared.
+    relabelled = [row | {"label_digest": "another"} for row in read_table(path, MEASURES).to_pylist()]
+    write_table(pa.Table.from_pylist(relabelled, schema=MEASURES), path, MEASURES)
+    with connect_two(lake, OLD, NEW, load_catalogue()) as connection:
+        rows = run_query(connection, "two_runs", {"stage": "parse"}).to_pylist()
+    (everything,) = (r for r in rows if (r["metric"], r["aggregation"], r["doc_class"]) == ("cer", "micro", "all"))
+    assert (everything["paired_documents"], everything["reading"]) == (0, "no pairs")
 
 
 def test_a_run_that_lacks_a_figure_says_why(lake: Lake, tmp_path: Path) -> None:

@@ -1,14 +1,22 @@
 """A run lets the model read the passages that are new in a changed document, and no others."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.names import StageName
+from tasks.figures.catalogue import load_catalogue
 from tasks.lake.layout import Lake
 from tasks.pii import detection
+from tasks.run.configuration import load_configuration, read_mapping
+from tasks.run.context import Progress, Silent
 from tasks.run.options import RunOptions
+from tasks.sweep.axes import parse_axis
+from tasks.sweep.drive import drive, source_run
+from tasks.sweep.order import make_order
 from tests.engine import run_engine
 from tests.tasks.run.notes import computed, configuration, note, write_notes
 
@@ -27,6 +35,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(detection, "_names", listening)
     return texts
+
+
+@contextmanager
+def silent(title: str) -> Iterator[Progress]:
+    yield Silent()
 
 
 def add_a_passage(folder: Path) -> None:
@@ -95,3 +108,16 @@ def test_a_torn_row_of_the_earlier_version_costs_nothing_but_time(tmp_path: Path
     run = run_engine(settings, measured=False)
     assert computed(run)["pii"] == 2
     assert len(set(read)) > 4
+
+
+def test_the_points_of_a_sweep_read_nothing_that_its_run_has_read(tmp_path: Path, read: list[str]) -> None:
+    write_notes(tmp_path / "notes", 3)
+    path = tmp_path / "corpusgate.yaml"
+    path.write_text("lake: lake\nsources: [{name: notes, type: files, root: notes}]\n", encoding="utf-8")
+    run_engine(path)
+    lake, axes = Lake(load_configuration(path).lake), [parse_axis("stages.pii.default_threshold=0.6,0.9")]
+    order = make_order(read_mapping(path), path, axes, ["pii.unsupported_language"], None, load_catalogue())
+    read.clear()
+    with lake.exclusive():
+        drive(order, lake, source_run(lake, "last"), silent)
+    assert read == []

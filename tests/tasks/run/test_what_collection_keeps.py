@@ -12,6 +12,7 @@ import yaml
 
 from schemas.names import StageName
 from tasks.dedup.compared import Compared, Shared
+from tasks.errors import RunError
 from tasks.figures.catalogue import load_catalogue
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
@@ -19,6 +20,7 @@ from tasks.run import registry
 from tasks.run.compared_pairs import keep_pairs, known_pairs
 from tasks.run.configuration import Configuration, load_configuration, read_mapping
 from tasks.run.context import Progress, Silent
+from tasks.run.indexing import open_index
 from tasks.run.options import RunOptions
 from tasks.run.repair import repair
 from tasks.stage import Batch, StageOutput
@@ -147,3 +149,28 @@ def test_pairs_of_other_shingles_and_versions_go(tmp_path: Path) -> None:
     (kept.parent / "of-an-older-version.parquet").write_bytes(kept.read_bytes())
     keep_pairs(lake, 9, Compared(known_pairs(lake, 9)))
     assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_a_retired_generation_goes_with_the_first_run_after_its_time(tmp_path: Path) -> None:
+    write_notes(tmp_path / "notes", 5)
+    once = configuration(tmp_path, run={"keep_generations": 1, "keep_retired_seconds": 0.0})
+    later = configuration(tmp_path, run={"keep_generations": 1, "keep_retired_seconds": 3600.0})
+    first = run_engine(once, measured=False).session.built
+    assert first is not None
+    _edited_day(tmp_path, later, 1)
+    index = open_index(run_engine(later, measured=False).session.context)
+    assert index.open(first.generation).count() == first.rows
+    run_engine(once, measured=False)  # nothing has changed, and nothing is promoted
+    with pytest.raises(RunError, match="has no version"):
+        index.open(first.generation)
+
+
+def test_a_rejected_candidate_goes_with_the_run_that_made_it(tmp_path: Path) -> None:
+    write_notes(tmp_path / "notes", 5)
+    run_engine(configuration(tmp_path))
+    (tmp_path / "notes" / "ferry.md").write_text(note("ferry", "A sentence of the rejected one."), encoding="utf-8")
+    rule = {"id": "keeps-nothing", "stage": "chunk", "metric": "conservation", "kind": "ceiling", "threshold": 0.0}
+    run = run_engine(configuration(tmp_path, gate={"rules": [rule | {"severity": "fail"}]}))
+    assert run.promotion.startswith("not promoted")
+    left = [path for path in run.session.context.lake.index.rglob("*") if path.is_file()]
+    assert not [path for path in left if b"A sentence of the rejected one" in path.read_bytes()]
