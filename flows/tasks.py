@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any
 
 from prefect import task
@@ -23,18 +22,14 @@ from tasks.run.indexing import build_candidate
 
 _OPTIONS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 
-_whole_corpus = Lock()
-
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """For what looks at all documents: two of these beside each other would hold twice as much of them. What one has
-    held goes back before the next begins."""
-    with _whole_corpus:
-        try:
-            yield
-        finally:
-            give_back_freed_memory()
+def _memory_given_back() -> Iterator[None]:
+    """For what looks at all documents: what it has held is not kept from what comes next."""
+    try:
+        yield
+    finally:
+        give_back_freed_memory()
 
 
 @task(name="plan", task_run_name="plan", **_OPTIONS)
@@ -59,14 +54,14 @@ def sign(run_id: str, batch: BatchRef) -> BatchRef:
 @task(name="decide", task_run_name="decide", **_OPTIONS)
 def decide(run_id: str, batches: Sequence[BatchRef]) -> list[BatchRef]:
     """The dedup barrier: one decision over the whole corpus."""
-    with _one_at_a_time():
+    with _memory_given_back():
         return decide_corpus(session(run_id).context, batches)
 
 
 @task(name="build candidate", task_run_name="build candidate", **_OPTIONS)
 def build(run_id: str, batches: Sequence[BatchRef]) -> Candidate | None:
     """The index barrier: the candidate beside live."""
-    with _one_at_a_time():
+    with _memory_given_back():
         let_idle_go()
         give_back_freed_memory()
         return build_candidate(session(run_id).context, batches)
@@ -75,7 +70,7 @@ def build(run_id: str, batches: Sequence[BatchRef]) -> Candidate | None:
 @task(**_OPTIONS)
 def evaluate(run_id: str, stage: StageName, batches: Sequence[BatchRef]) -> None:
     """One stage's evaluator over the run, and its table for the run's page."""
-    with _one_at_a_time():
+    with _memory_given_back():
         rows = session(run_id).evaluate(stage, batches)
     create_table_artifact(
         key=f"evaluate-{stage}",

@@ -225,6 +225,7 @@ def rollback(config: ConfigOption = DEFAULT_CONFIG) -> None:
     """
     from tasks.errors import ConfigurationError
     from tasks.index.store import LanceIndex
+    from tasks.lake.runs import Runs
 
     configuration, lake = existing_lake(config)
     with lake.exclusive():
@@ -232,7 +233,7 @@ def rollback(config: ConfigOption = DEFAULT_CONFIG) -> None:
         live = index.live()
         if live is None:
             raise ConfigurationError("nothing is live yet", remedy="promote something first: `corpusgate run`")
-        now = index.rollback(expected=live)
+        now = index.rollback(expected=live, recorded=Runs(lake).ids())
     Console(soft_wrap=True).print(
         f"live again: run {now.generation.run_id} (was {live.generation.run_id})", highlight=False
     )

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow.compute as pc
 
 from schemas.documents import DOCUMENTS
+from schemas.names import StageName
 from tasks.erase.gold import labels_of, stored_sets
 from tasks.erase.tables import rows_of
 from tasks.errors import ConfigurationError, RunError
@@ -19,6 +20,9 @@ from tasks.lake.files import read_table
 from tasks.lake.layout import TORN, Lake
 from tasks.lake.raw import RawStore
 from tasks.lake.views import literal, open_connection
+
+_BY_ID = "document_id = $name OR starts_with(document_id, $name) OR starts_with(document_id, 'doc-' || $name)"
+_BY_REDACTED_PATH = "len(list_filter(fields, lambda f: f.name = 'uri' AND f.value = $name)) > 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,8 @@ def tables(lake: Lake) -> Iterator[Path]:
 
 
 def find_document(lake: Lake, name: str) -> Meant:
-    """The document of this id, the beginning of its id, or its path or URL, in any kept run.
+    """The document of this id, the beginning of its id, or its path or URL, in any kept run; else among rows that no
+    run names any more and that have not been packed away yet, where its path is as the pii stage left it.
 
     Raises:
         ConfigurationError: no document, or more than one, is meant.
@@ -84,7 +89,7 @@ def find_document(lake: Lake, name: str) -> Meant:
     with open_connection(lake) as connection:
         rows = _rows(connection, files, "ends_with(uri, '/' || $name) OR distance < 2", name) if files else []
         nearest = {row["document_id"]: row["uri"] for row in rows if row["distance"] == rows[0]["distance"]}
-        nearest = nearest or _withheld(files, name)
+        nearest = nearest or _withheld(files, name) or _unnamed(connection, lake, name)
         if len(nearest) == 1:
             (document_id,) = nearest
             return _meant(lake, document_id, _rows(connection, files, "document_id = $name", document_id))
@@ -109,6 +114,18 @@ def _withheld(files: list[Path], name: str) -> dict[str, str]:
             if row["place"] == place_digest(row["source"], name):
                 found[row["document_id"]] = row["uri"]
     return found
+
+
+def _unnamed(connection: duckdb.DuckDBPyConnection, lake: Lake, name: str) -> dict[str, str]:
+    """Documents of rows that no kept run names: their ids, twice."""
+    of_pii = sorted(lake.stage(StageName.PII).glob("*.parquet"))
+    found = set[str]()
+    for files, where in ((list(tables(lake)), _BY_ID), (of_pii, _BY_REDACTED_PATH)):
+        if files and not found:
+            query = f"SELECT DISTINCT document_id FROM read_parquet($files, union_by_name = true) WHERE {where}"  # noqa: S608
+            parameters = {"name": name, "files": [literal(path) for path in files]}
+            found |= {document_id for (document_id,) in connection.sql(query, params=parameters).fetchall()}
+    return {document_id: document_id for document_id in sorted(found)}
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, files: list[Path], where: str, name: str) -> list[dict[str, Any]]:

@@ -192,16 +192,25 @@ class LanceIndex:
             self._tables.open(candidate_generation.table, candidate_generation.version)
             return self._generations.promote(candidate_generation, expected=expected, verdict_digest=verdict_digest)
 
-    def rollback(self, *, expected: Live) -> Live:
+    def rollback(self, *, expected: Live, recorded: Collection[str] | None = None) -> Live:
         """Makes the generation that was live before `expected` live again, with the verdict it once passed with.
 
+        `recorded` are the runs whose records are there: without those of its run no later run could be planned.
+
         Raises:
-            RunError: live is no longer `expected`, nothing was live before it, or that generation was collected.
+            RunError: live is no longer `expected`, nothing was live before it, or that generation, or what its run
+                recorded, was collected.
         """
         with self._generations.lock():
             standing = self._generations.standing()
             if len(standing) > 1:
-                self._tables.open(standing[-2].generation.table, standing[-2].generation.version)
+                before = standing[-2].generation
+                self._tables.open(before.table, before.version)
+                if recorded is not None and before.run_id not in recorded:
+                    raise RunError(
+                        f"the records of run {before.run_id}, whose generation was live before, were collected",
+                        remedy="promote a new run instead; run.keep_runs and run.keep_generations say what is kept",
+                    )
             return self._generations.roll_back(expected=expected)
 
     def drop(self, generation: Generation) -> None:

@@ -2,7 +2,7 @@
 stage outputs where it is live, else given up.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 
 from schemas.names import StageName
@@ -64,7 +64,7 @@ def _make_anew(configuration: Configuration, lake: Lake, index: LanceIndex, live
             raise RunError("its run recorded no documents", remedy="run again")
     except (RunError, KeyError, OSError) as error:
         why = str(error) if isinstance(error, RunError) else "rows of its documents are not in the lake any more"
-        return _rolled_back(index, live, why)
+        return _rolled_back(index, live, why, Runs(lake).ids())
     index.put_in_place(live.generation, built.generation)
     Runs(lake).update(run_id, candidate=asdict(built.generation))
     return (
@@ -73,9 +73,9 @@ def _make_anew(configuration: Configuration, lake: Lake, index: LanceIndex, live
     )
 
 
-def _rolled_back(index: LanceIndex, live: Live, why: str) -> str:
+def _rolled_back(index: LanceIndex, live: Live, why: str, recorded: Collection[str]) -> str:
     try:
-        before = index.rollback(expected=live)
+        before = index.rollback(expected=live, recorded=recorded)
     except RunError as error:
         raise RunError(
             f"the live index, of run {live.generation.run_id}, is torn and cannot be made anew ({why}); {error}",

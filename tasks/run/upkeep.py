@@ -8,6 +8,7 @@ first, then what the ledger says of them, then the files that nothing names any 
 import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -47,7 +48,7 @@ def look_after(context: RunContext) -> None:
             again.
     """
     withhold(context.configuration, context.lake)
-    kept = kept_runs(context)
+    kept = kept_runs(context)  # before the index is collected: what stays there has its run's records
     surplus = [run_id for run_id in Runs(context.lake).ids() if run_id not in kept]
     settings = context.configuration.run
     try:
@@ -68,14 +69,17 @@ def look_after(context: RunContext) -> None:
 
 
 def kept_runs(context: RunContext) -> set[str]:
-    """The newest runs, those that made the kept generations, the last whole scan, the anchor, and their baselines."""
+    """The newest runs, those that made the generations that are there, the last whole scan, the anchor, and their
+    baselines."""
     runs = Runs(context.lake)
     settings = context.configuration
     ids = runs.ids()
     index = settings.stages.index
-    standing = Generations(context.lake.index, index.lock_seconds).standing()
+    generations = Generations(context.lake.index, index.lock_seconds)
+    standing, grace = generations.standing(), timedelta(seconds=settings.run.keep_retired_seconds)
+    recent = generations.live_since(datetime.now(UTC) - grace)
     kept = set(ids[-settings.run.keep_runs :])
-    kept |= {at.generation.run_id for at in standing[-settings.run.keep_generations :]}
+    kept |= {at.generation.run_id for at in (*standing[-settings.run.keep_generations :], *recent)}
     kept |= {name for name in (runs.last_scan(), resolve_anchor(runs, settings.gate.anchor)) if name is not None}
     kept |= {name for run_id in kept & set(ids) if (name := runs.manifest(run_id).get("baseline_run"))}
     return kept

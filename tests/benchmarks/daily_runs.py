@@ -29,6 +29,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         configuration = load_configuration(build_texts(folder, _DOCUMENTS))
+        # A day here takes seconds: no generation is young at its end.
+        kept = configuration.run.model_copy(update={"keep_retired_seconds": 0.0})
+        configuration = configuration.model_copy(update={"run": kept})
         run_engine(configuration)
         for day in range(1, days + 1):
             change(folder, 2, seed=day)

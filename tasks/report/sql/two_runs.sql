@@ -27,6 +27,12 @@ WITH of_a AS (
         GROUP BY ALL
     )
     GROUP BY GROUPING SETS ((stage, metric), (stage, metric, doc_class))
+), in_both AS (
+    SELECT m.stage, m.metric, d.doc_class, count(DISTINCT m.document_id) AS documents
+    FROM (SELECT stage, metric, document_id FROM of_a UNION SELECT stage, metric, document_id FROM of_b) m
+    JOIN a_documents before ON before.document_id = m.document_id AND before.cohort <> 'deleted'
+    JOIN b_documents d ON d.document_id = m.document_id AND d.cohort <> 'deleted'
+    GROUP BY GROUPING SETS ((m.stage, m.metric), (m.stage, m.metric, d.doc_class))
 ), both_runs AS (
     SELECT 'a' AS run, *, told(n_stale_label, n_lost_upstream, n_invalid, n_missing, n_not_applicable) AS why
     FROM a_figures
@@ -68,7 +74,7 @@ WITH of_a AS (
 SELECT s.stage, s.metric, s.aggregation, coalesce(s.doc_class, 'all') AS doc_class, s.value_a, s.value_b,
        s.value_b - s.value_a AS difference,
        CASE WHEN c.direction = 'none' OR s.value_a IS NULL OR s.value_b IS NULL OR s.value_a = s.value_b THEN ''
-            WHEN p.unlike = 0 THEN 'other documents'
+            WHEN p.unlike = 0 AND p.paired_documents = i.documents THEN 'other documents'
             WHEN p.unlike IS NULL AND (s.stage, s.metric) IN (SELECT (stage, metric) FROM of_a) THEN 'no pairs'
             WHEN (s.value_b > s.value_a) = (c.direction = 'higher') THEN 'better' ELSE 'worse' END AS reading,
        s.items_a, s.items_b, coalesce(p.paired_documents, 0) AS paired_documents,
@@ -77,6 +83,7 @@ FROM sides s
 JOIN catalogue c ON c.stage = s.stage AND c.metric = s.metric
 LEFT JOIN wanting w ON w.stage = s.stage AND w.metric = s.metric AND w.aggregation = s.aggregation
      AND w.doc_class IS NOT DISTINCT FROM s.doc_class
+LEFT JOIN in_both i ON i.stage = s.stage AND i.metric = s.metric AND i.doc_class IS NOT DISTINCT FROM s.doc_class
 LEFT JOIN paired p ON p.stage = s.stage AND p.metric = s.metric AND p.doc_class IS NOT DISTINCT FROM s.doc_class
 WHERE ($stage IS NULL OR s.stage = $stage)
   AND ($costs::BOOLEAN OR c.unit NOT IN ('seconds', 'bytes') OR starts_with(s.metric, 'freshness_lag'))

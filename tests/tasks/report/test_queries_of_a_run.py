@@ -11,6 +11,7 @@ from tasks.errors import ConfigurationError
 from tasks.figures.catalogue import load_catalogue
 from tasks.lake.files import read_table, write_table
 from tasks.lake.layout import Lake
+from tasks.lake.runs import Runs
 from tasks.report.queries import available, connect, connect_two, run_query, run_select
 from tests.tasks.report.lake_by_hand import ARTICLE, COPY, HOSTILE, NEW, OLD, REPORT, lake_by_hand
 
@@ -76,9 +77,14 @@ def test_two_runs_are_compared_by_class_with_the_documents_that_pair_up(lake: La
 def test_documents_that_came_or_went_are_no_better_or_worse(tmp_path: Path) -> None:
     # The article alone is in both runs, and measured as before: 0 of 20 errors, and what joins it makes the difference.
     lake = lake_by_hand(tmp_path / "lake")
-    path = lake.measures("parse") / f"{OLD}.parquet"
+    path, runs = lake.measures("parse") / f"{OLD}.parquet", Runs(lake)
     rows = read_table(path, MEASURES)
     write_table(rows.filter(pc.field("document_id") != REPORT), path, MEASURES)
+    with connect_two(lake, OLD, NEW, load_catalogue()) as connection:
+        rows = run_query(connection, "two_runs", {"stage": "parse"}).to_pylist()
+    # The report is in both runs, though one of them has not measured it.
+    assert {row["reading"] for row in rows if (row["metric"], row["doc_class"]) == ("cer", "all")} == {"worse"}
+    runs.write_plan(OLD, runs.plan(OLD).filter(pc.field("document_id") != REPORT))
     with connect_two(lake, OLD, NEW, load_catalogue()) as connection:
         rows = run_query(connection, "two_runs", {"stage": "parse"}).to_pylist()
     (everything,) = (r for r in rows if (r["metric"], r["aggregation"], r["doc_class"]) == ("cer", "micro", "all"))

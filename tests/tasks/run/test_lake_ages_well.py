@@ -84,7 +84,7 @@ def aged(tmp_path_factory: pytest.TempPathFactory) -> Aged:
     folder = tmp_path_factory.mktemp("daily")
     configuration = build_texts(folder, 6)
     settings = json.loads(configuration.read_text())
-    settings["run"] = {"keep_runs": KEPT, "keep_generations": 2}
+    settings["run"] = {"keep_runs": KEPT, "keep_generations": 2, "keep_retired_seconds": 0}
     settings["stages"] = {"pii": {"models": {"en": None}}}
     # What is judged is no matter here: the rules of the index alone, for the sake of time.
     settings["gate"] = {"disabled": [rule.id for rule in default_rules() if rule.stage is not StageName.INDEX]}

@@ -31,7 +31,10 @@ from tests.engine import EngineRun, run_engine
 from tests.tasks.run.notes import computed, configuration, note, write_notes
 from tests.tasks.sweep.corpora import near_duplicates
 
-FEW = {"run": {"keep_runs": 1, "keep_generations": 1}, "stages": {"pii": {"models": {"en": None}}}}
+FEW = {
+    "run": {"keep_runs": 1, "keep_generations": 1, "keep_retired_seconds": 0.0},
+    "stages": {"pii": {"models": {"en": None}}},
+}
 
 
 def _edited_day(folder: Path, settings: Configuration, day: int) -> EngineRun:
@@ -163,6 +166,35 @@ def test_a_retired_generation_goes_with_the_first_run_after_its_time(tmp_path: P
     run_engine(once, measured=False)  # nothing has changed, and nothing is promoted
     with pytest.raises(RunError, match="has no version"):
         index.open(first.generation)
+
+
+def test_a_generation_that_is_there_has_the_records_of_its_run(tmp_path: Path) -> None:
+    write_notes(tmp_path / "notes", 5)
+    first = configuration(tmp_path, run=FEW["run"])
+    settings = configuration(tmp_path, run=FEW["run"] | {"keep_retired_seconds": 3600.0})
+    run = run_engine(first, measured=False)
+    for day in range(5):
+        run = _edited_day(tmp_path, settings, day)
+    index, runs = open_index(run.session.context), Runs(run.session.context.lake)
+    went_back = 0
+    while (live := index.live()) is not None and went_back < 5:
+        before = index.rollback(expected=live, recorded=runs.ids())
+        assert before.generation.run_id in runs.ids()
+        went_back += 1
+    assert went_back == 5
+    assert run_engine(settings, measured=False).promotion.startswith("live")
+
+
+def test_no_rollback_leads_to_a_generation_whose_records_are_gone(tmp_path: Path) -> None:
+    write_notes(tmp_path / "notes", 5)
+    settings = configuration(tmp_path)
+    first = run_engine(settings, measured=False).session.context
+    live = open_index(_edited_day(tmp_path, settings, 1).session.context).live()
+    assert live is not None
+    (first.folder / "manifest.json").unlink()
+    with pytest.raises(RunError, match=f"the records of run {first.run_id}, whose generation was live before"):
+        open_index(first).rollback(expected=live, recorded=Runs(first.lake).ids())
+    assert open_index(first).live() == live
 
 
 def test_a_rejected_candidate_goes_with_the_run_that_made_it(tmp_path: Path) -> None:
