@@ -65,8 +65,8 @@ def extend_indexes(dataset: Any, settings: IndexSettings) -> None:
         dataset.optimize.optimize_indices(
             index_names=[name], num_indices_to_merge=parts_to_merge(parts, settings.merge_after)
         )
-    give_back_freed_memory()
     if VECTOR_INDEX not in described and dataset.count_rows() >= settings.ann_min_rows:
+        give_back_freed_memory()
         create_vector_index(dataset, settings)
 
 

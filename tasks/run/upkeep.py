@@ -53,12 +53,12 @@ def look_after(context: RunContext) -> None:
     settings = context.configuration.run
     try:
         open_index(context).collect(settings.keep_generations, grace_seconds=settings.keep_retired_seconds)
-        if len(surplus) > context.configuration.run.keep_runs // 4:
+        if len(surplus) > settings.keep_runs // 4:
             collect(context, kept)
         pack_small_files(context)
     except OSError as error:
         raise RunError(
-            f"{error.filename} cannot be removed: {error.strerror}",
+            f"{error.filename or 'a file that is kept no more'} cannot be removed: {error.strerror or error}",
             remedy="mend its permissions; the next run tries again",
         ) from error
     except duckdb.Error as error:

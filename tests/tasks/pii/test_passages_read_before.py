@@ -1,13 +1,11 @@
 """What the model found in an earlier version of a document stands: only what is new is read, with the same outcome."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from schemas.names import StageName
-from tasks.pii import detection
 from tasks.pii.settings import ENGLISH_MODEL, PiiSettings
 from tasks.pii.stage import STAGE, run
 from tests.tasks.pii.conftest import Made, batch
@@ -22,20 +20,6 @@ BEFORE = [
     "The pump is old.\n" * 1400 + "David Miller keeps it.",
 ]
 KINDS = {0: "heading", 4: "code"}
-
-
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that the model was given."""
-    texts: list[str] = []
-    names = detection._names
-
-    def listening(nlp: Any, given: list[str], wanted: set[str]) -> Any:
-        texts.extend(given)
-        return names(nlp, given, wanted)
-
-    monkeypatch.setattr(detection, "_names", listening)
-    return texts
 
 
 def rows_of(made: Made, settings: PiiSettings, former: Mapping[StageName, pa.Table] | None = None) -> pa.Table:
@@ -62,7 +46,7 @@ AFTER = {
 
 @pytest.mark.parametrize("case", AFTER)
 def test_only_what_is_new_is_read_and_the_row_is_as_if_all_were(
-    case: str, make_document: Callable[..., Made], read: list[str]
+    case: str, make_document: Callable[..., Made], given_to_the_model: list[str]
 ) -> None:
     settings = PiiSettings()
     paragraphs, kinds, new = AFTER[case]
@@ -70,54 +54,58 @@ def test_only_what_is_new_is_read_and_the_row_is_as_if_all_were(
     after = make_document("d", paragraphs, kinds=kinds, title="Maria Jensen")
     fresh = rows_of(after, settings)
     former = remembered(before, settings)
-    read.clear()
+    given_to_the_model.clear()
     assert rows_of(after, settings, former).equals(fresh)
-    assert [text for text in read if text != "Maria Jensen"] == new
+    assert [text for text in given_to_the_model if text != "Maria Jensen"] == new
     assert fresh.column("passages")[0].as_py()
 
 
-def test_thresholds_and_what_is_done_with_names_may_change(make_document: Callable[..., Made], read: list[str]) -> None:
+def test_thresholds_and_what_is_done_with_names_may_change(
+    make_document: Callable[..., Made], given_to_the_model: list[str]
+) -> None:
     made = make_document("d", BEFORE, kinds=KINDS)
     former = remembered(made, PiiSettings())
     for settings in (PiiSettings(thresholds={"PERSON": 0.9}), PiiSettings(policy={"PERSON": "keep"})):
         fresh = rows_of(made, settings)
-        read.clear()
+        given_to_the_model.clear()
         assert rows_of(made, settings, former).equals(fresh)
-        assert read == []
+        assert given_to_the_model == []
     assert "Maria Jensen" in fresh.column("text")[0].as_py()
 
 
-def test_another_set_of_types_is_read_anew(make_document: Callable[..., Made], read: list[str]) -> None:
+def test_another_set_of_types_is_read_anew(make_document: Callable[..., Made], given_to_the_model: list[str]) -> None:
     made = make_document("d", BEFORE[:3])
     former = remembered(made, PiiSettings())
     settings = PiiSettings(policy={"LOCATION": "mask"})
-    read.clear()
+    given_to_the_model.clear()
     found = rows_of(made, settings, former).to_pylist()[0]
-    assert set(read) == set(BEFORE[:3])
+    assert set(given_to_the_model) == set(BEFORE[:3])
     assert "Leeds" not in found["text"]
 
 
 def test_rows_of_before_this_was_stored_and_of_other_languages_say_nothing(
-    make_document: Callable[..., Made], read: list[str]
+    make_document: Callable[..., Made], given_to_the_model: list[str]
 ) -> None:
     made = make_document("d", BEFORE[:3])
     settings = PiiSettings()
     fresh, former = rows_of(made, settings), remembered(make_document("d", BEFORE[:3], language="xx"), settings)
     assert former[StageName.PII].column("read_by").to_pylist() == [None]
     assert former[StageName.PII].column("passages").to_pylist() == [None]
-    read.clear()
+    given_to_the_model.clear()
     assert rows_of(made, settings, former).equals(fresh)
-    assert set(read) == set(BEFORE[:3])
+    assert set(given_to_the_model) == set(BEFORE[:3])
 
 
-def test_languages_that_share_a_model_share_what_it_read(make_document: Callable[..., Made], read: list[str]) -> None:
+def test_languages_that_share_a_model_share_what_it_read(
+    make_document: Callable[..., Made], given_to_the_model: list[str]
+) -> None:
     settings = PiiSettings(models={"de": ENGLISH_MODEL, "fr": ENGLISH_MODEL})
     for language in ("de", "en", "fr"):
         made = make_document("d", BEFORE[:3], language=language)
         fresh, former = rows_of(made, settings), remembered(made, settings)
-        read.clear()
+        given_to_the_model.clear()
         assert rows_of(made, settings, former).equals(fresh)
-        assert read == []
+        assert given_to_the_model == []
 
 
 def test_names_are_stored_by_place_and_never_by_text(make_document: Callable[..., Made]) -> None:
