@@ -34,6 +34,13 @@ class IndexSettings(StageSettings):
         json_schema_extra=_BESIDE,
         description="HNSW: candidates kept while it is searched (efSearch).",
     )
+    ann_search_partitions: int = Field(
+        default=20,
+        ge=1,
+        le=100_000,
+        json_schema_extra=_BESIDE,
+        description="Partitions of the vectors that are searched, the nearest first; there is one for every 32,768 rows.",
+    )
     ann_refine: int = Field(
         default=2,
         ge=1,

@@ -15,11 +15,16 @@ from tasks.index.settings import IndexSettings
 from tasks.index.wholeness import LANCE_ERRORS, TEXT_INDEX
 from tasks.lake.files import sync_folder
 from tasks.machine import machine_fault
+from tasks.memory import give_back_freed_memory
 
-_ROWS_PER_PARTITION = 1_000_000
-_SAMPLE_RATE = 32
-"""Vectors, times 256, whose least and greatest components bound the eight-bit ones of the index: 8,192, of which the
-library itself takes eight times as many, all in memory. Hits are ranked by their exact distance."""
+_ROWS_PER_PARTITION = 32_768
+"""A partition's graph is built in memory, one for each core at a time: so building takes no more of it for a million
+rows than for a hundred thousand."""
+_OUTGROWN = 4
+"""How many times as many partitions the rows of an index must call for before it is built anew."""
+_SAMPLE_RATE = 64
+"""Vectors, times 256, whose least and greatest components bound the eight-bit ones of the index: 16,384, of which the
+library itself takes more, all in memory. Hits are ranked by their exact distance."""
 
 
 def row_schema(dimension: int) -> pa.Schema:
@@ -80,17 +85,27 @@ def open_table(path: Path, version: int | None = None, session: Any = None) -> A
 
 def create_vector_index(dataset: Any, settings: IndexSettings) -> None:
     """The approximate index over all vectors, in the place of one that is there."""
+    give_back_freed_memory()
     dataset.create_index(
         "vector",
         "IVF_HNSW_SQ",
         name=VECTOR_INDEX,
         metric="cosine",
         replace=True,
-        num_partitions=max(1, dataset.count_rows() // _ROWS_PER_PARTITION),
+        num_partitions=_partitions(dataset),
         m=settings.ann_links,
         ef_construction=settings.ann_build_candidates,
         sample_rate=_SAMPLE_RATE,
     )
+
+
+def outgrown(dataset: Any, there: int) -> bool:
+    """Whether an index of `there` partitions has come to hold so many rows that it should be built anew."""
+    return _partitions(dataset) >= _OUTGROWN * there
+
+
+def _partitions(dataset: Any) -> int:
+    return max(1, int(dataset.count_rows()) // _ROWS_PER_PARTITION)
 
 
 def create_scalar_indexes(dataset: Any) -> None:

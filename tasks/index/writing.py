@@ -10,7 +10,14 @@ import pyarrow.compute as pc
 from tasks.errors import RunError
 from tasks.index.search import VECTOR_INDEX
 from tasks.index.settings import IndexSettings
-from tasks.index.tables import create_scalar_indexes, create_vector_index, lance_module, parts_to_merge, put_first
+from tasks.index.tables import (
+    create_scalar_indexes,
+    create_vector_index,
+    lance_module,
+    outgrown,
+    parts_to_merge,
+    put_first,
+)
 from tasks.memory import give_back_freed_memory
 
 
@@ -47,6 +54,7 @@ def insert_rows(dataset: Any, rows: Iterable[pa.Table], allowed: set[str], schem
                     f"index rows of document {min(ids)} break the schema: {error}",
                     remedy="this is a defect of the stage that made them; please report it with this message",
                 ) from error
+            give_back_freed_memory()
 
     stream = batches()
     first = next(stream, None)
@@ -61,12 +69,15 @@ def extend_indexes(dataset: Any, settings: IndexSettings) -> None:
         dataset.optimize.compact_files()
     described = [d.name for d in dataset.describe_indices()]
     for name in described:
-        parts = dataset.stats.index_stats(name)["num_indexed_rows_per_delta"]
+        told = dataset.stats.index_stats(name)
+        if name == VECTOR_INDEX and outgrown(dataset, told["indices"][0]["num_partitions"]):
+            create_vector_index(dataset, settings)
+            continue
+        parts = told["num_indexed_rows_per_delta"]
         dataset.optimize.optimize_indices(
             index_names=[name], num_indices_to_merge=parts_to_merge(parts, settings.merge_after)
         )
     if VECTOR_INDEX not in described and dataset.count_rows() >= settings.ann_min_rows:
-        give_back_freed_memory()
         create_vector_index(dataset, settings)
 
 

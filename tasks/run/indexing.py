@@ -13,6 +13,7 @@ from tasks.index.store import LanceIndex
 from tasks.machine import machine_is_named
 from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
+from tasks.run.execute import in_parts
 from tasks.stage import Batch
 
 _TARGET = pa.schema([pa.field("document_id", pa.string(), False), pa.field("index_key", pa.string(), False)])
@@ -62,9 +63,10 @@ def _rows(context: RunContext, batches: Sequence[BatchRef], wanted: set[str]) ->
         documents = documents.filter(pa.array([i in survivors and i in wanted for i in ids_of(documents)], pa.bool_()))
         if not documents.num_rows:
             continue
-        names = (StageName.CHUNK, StageName.METADATA, StageName.EMBED)
-        tables = {name: load_rows(context, name, batch, ids_of(documents)) for name in names}
-        yield rows_for(Batch(documents, tables), {i: survivors[i]["stage_key"] for i in ids_of(documents)})
+        for part in in_parts(context, documents):
+            names = (StageName.CHUNK, StageName.METADATA, StageName.EMBED)
+            tables = {name: load_rows(context, name, batch, ids_of(part)) for name in names}
+            yield rows_for(Batch(part, tables), {i: survivors[i]["stage_key"] for i in ids_of(part)})
 
 
 def _embedding_shape(context: RunContext, batches: Sequence[BatchRef]) -> tuple[int, str] | None:

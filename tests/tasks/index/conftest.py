@@ -115,3 +115,19 @@ class Corpus:
 def corpus(tmp_path: Path) -> Corpus:
     """An empty index."""
     return Corpus(tmp_path / "index")
+
+
+def rows_of_vectors(vectors: "np.ndarray[Any, Any]", first: int = 0) -> tuple[pa.Table, pa.Table]:
+    """A target of as many documents as vectors, numbered from `first`, and their rows: one for each, without text."""
+    ids = [f"d{n:05d}" for n in range(first, first + len(vectors))]
+    columns = dict.fromkeys(("chunk_id", "document_id", "index_key", "text", "text_sha", "uri"), ids)
+    rows = pa.table(
+        {
+            field.name: columns.get(field.name)
+            or ([[]] * len(ids) if pa.types.is_list(field.type) else ["x" if not field.nullable else None] * len(ids))
+            for field in INDEX_ROWS
+        }
+    ).cast(INDEX_ROWS)
+    flat = pa.array(vectors.astype(np.float32).ravel())
+    vector = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+    return pa.table({"document_id": ids, "index_key": ids}), rows.append_column("vector", vector)

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.documents import DOCUMENTS, LOCATIONS
 from schemas.names import StageName
-from schemas.stages import EMBED, INDEX, INDEX_ROWS
+from schemas.stages import EMBED, INDEX
 from tasks.gold.labels import NO_LABELS
 from tasks.index.evaluator import facts
 from tasks.index.reconciliation import RowsDigest
@@ -20,7 +20,7 @@ from tasks.index.settings import IndexSettings
 from tasks.index.store import LanceIndex
 from tasks.stage import EVERYTHING, CorpusEvidence, SearchFilter
 
-from .conftest import Corpus, Texts
+from .conftest import Corpus, Texts, rows_of_vectors
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -258,20 +258,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[LanceView, LanceInd
     random = np.random.default_rng(5)
     centres = random.normal(size=(100, 32))
     vectors = centres[random.integers(0, 100, 20_000)] + 0.5 * random.normal(size=(20_000, 32))
-    vectors = vectors.astype(np.float32)
     index = LanceIndex(tmp_path_factory.mktemp("large"), IndexSettings())
-    ids = [f"d{n:05d}" for n in range(20_000)]
-    columns = dict.fromkeys(("chunk_id", "document_id", "index_key", "text", "text_sha", "uri"), ids)
-    rows = pa.table(
-        {
-            field.name: columns.get(field.name)
-            or ([[]] * 20_000 if pa.types.is_list(field.type) else ["x" if not field.nullable else None] * 20_000)
-            for field in INDEX_ROWS
-        }
-    ).cast(INDEX_ROWS)
-    vector = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), 32)
-    target = pa.table({"document_id": ids, "index_key": ids})
-    made = index.build("r1", target, [rows.append_column("vector", vector)], dimension=32, embedding="m@1")
+    target, rows = rows_of_vectors(vectors)
+    made = index.build("r1", target, [rows], dimension=32, embedding="m@1")
     return index.open(made.generation), index
 
 
