@@ -93,8 +93,10 @@ class Eraser:
         self._name_generations()
         raw = self._remove_raw(stone)
         vectors = keep_vectors(self.lake.cache, self._vectors())
-        for name in ("unpacked", "duckdb", "compared"):
+        for name in ("unpacked", "compared"):
             shutil.rmtree(self.lake.cache / name, ignore_errors=True)
+        for spilled in (self.lake.cache / "duckdb").glob("*"):  # a database that is open still needs the folder
+            spilled.unlink(missing_ok=True)
         shutil.rmtree(self.lake.root / TORN, ignore_errors=True)  # nobody can tell what is in it
         for trace in self.lake.quarantine.glob(f"tracebacks/*-{stone.document_id}.txt"):
             trace.unlink(missing_ok=True)

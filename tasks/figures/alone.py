@@ -30,7 +30,7 @@ def beside_samples(lake: Lake, run_id: str, catalogue: Catalogue) -> Iterator[tu
         scored = _scored(alone, catalogue)
         if not scored:
             return
-        alone.execute("CREATE OR REPLACE VIEW measures AS SELECT * FROM alone")
+        alone.execute("CREATE OR REPLACE TEMP VIEW measures AS SELECT * FROM alone")
         both = zip(details(cascade, catalogue, scored, scored), details(alone, catalogue, scored, scored), strict=True)
         for stage, _ in both:
             for metric in scored[stage]:

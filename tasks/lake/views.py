@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import duckdb
@@ -41,8 +42,8 @@ def connect_run(
     """
     connection = connection or open_connection(lake)
     folder = lake.run(run_id)
-    connection.execute(f"CREATE VIEW {prefix}documents AS FROM {scan([folder / 'plan.parquet'])}")
-    connection.execute(f"CREATE VIEW {prefix}locations AS FROM {scan([folder / 'locations.parquet'])}")
+    connection.execute(f"CREATE TEMP VIEW {prefix}documents AS FROM {scan([folder / 'plan.parquet'])}")
+    connection.execute(f"CREATE TEMP VIEW {prefix}locations AS FROM {scan([folder / 'locations.parquet'])}")
     rows = connection.sql(
         f"SELECT DISTINCT stage, file, measures_file FROM {prefix}locations ORDER BY ALL"  # noqa: S608
     ).fetchall()
@@ -59,7 +60,7 @@ def connect_run(
         if stage not in stages:
             continue
         connection.execute(
-            f"CREATE VIEW {prefix}{view} AS SELECT document_id, unnest({item}) FROM "  # noqa: S608
+            f"CREATE TEMP VIEW {prefix}{view} AS SELECT document_id, unnest({item}) FROM "  # noqa: S608
             f'(SELECT document_id, unnest({column}) AS {item} FROM "{prefix}{stage}")'
         )
     _create_measures_view(connection, prefix, _rows_of(lake, measures), sorted((folder / "facts").glob("*.parquet")))
@@ -89,9 +90,25 @@ def connect_stage(
 
 
 def open_connection(lake: Lake) -> duckdb.DuckDBPyConnection:
-    """Spills to the lake's cache, so that memory does not grow with the number of documents."""
-    spill = str(lake.cache / "duckdb")
-    return duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB", "temp_directory": spill})
+    """A connection for temporary views and tables. All of a lake share one database and its memory: opening one takes
+    as long as many a query."""
+    return _database(lake.cache / "duckdb").cursor()
+
+
+def open_database(spill: Path) -> duckdb.DuckDBPyConnection:
+    """A database that takes little memory however many documents there are: it spills to a folder."""
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "threads": 1,
+            "memory_limit": "256MB",
+            "temp_directory": str(spill),
+            "enable_external_file_cache": False,
+        },
+    )
+
+
+_database = lru_cache(maxsize=1)(open_database)
 
 
 def _create_stage_view(
@@ -103,7 +120,7 @@ def _create_stage_view(
         return
     connection.execute(
         # Quoted: `fetch` and `index` are words of SQL.
-        f'CREATE VIEW "{view}" AS SELECT s.* EXCLUDE (file_of_row) FROM ({rows}) s '  # noqa: S608
+        f'CREATE TEMP VIEW "{view}" AS SELECT s.* EXCLUDE (file_of_row) FROM ({rows}) s '  # noqa: S608
         f"JOIN {prefix}locations l ON l.stage = '{name}' AND l.document_id = s.document_id "
         f"AND ends_with(s.file_of_row, l.file)"
     )
@@ -123,7 +140,7 @@ def _create_measures_view(
     if facts:
         parts.append(f"SELECT {columns} FROM read_parquet({_list(facts)}, union_by_name = true) m")  # noqa: S608
     if parts:
-        connection.execute(f"CREATE VIEW {prefix}measures AS {' UNION ALL '.join(parts)}")
+        connection.execute(f"CREATE TEMP VIEW {prefix}measures AS {' UNION ALL '.join(parts)}")
     else:
         _create_or_empty(connection, f"{prefix}measures", [], MEASURES)
 
@@ -148,10 +165,10 @@ def _rows_of(lake: Lake, files: Collection[str]) -> str | None:
 
 def _create_or_empty(connection: duckdb.DuckDBPyConnection, view: str, files: list[Path], schema: pa.Schema) -> None:
     if files:
-        connection.execute(f'CREATE VIEW "{view}" AS FROM {scan(files)}')
+        connection.execute(f'CREATE TEMP VIEW "{view}" AS FROM {scan(files)}')
         return
     connection.register(f"{view}_empty", schema.empty_table())
-    connection.execute(f'CREATE VIEW "{view}" AS SELECT * FROM {view}_empty')  # noqa: S608
+    connection.execute(f'CREATE TEMP VIEW "{view}" AS SELECT * FROM {view}_empty')  # noqa: S608
 
 
 def scan(files: Sequence[Path]) -> str:

@@ -17,7 +17,7 @@ from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
-from tasks.lake.views import confine, connect_run, open_connection
+from tasks.lake.views import confine, connect_run, open_database
 
 _PARAMETER = re.compile(r"--   (?P<name>\w+)(?P<optional> =(?P<default>[^:]*))?: (?P<meaning>.+)")
 
@@ -70,7 +70,9 @@ def connect(
     Raises:
         ConfigurationError: the run did not come far enough to be read.
     """
-    connection = open_connection(lake) if sparing else duckdb.connect(":memory:", config={"memory_limit": "1GB"})
+    connection = (
+        open_database(lake.cache / "duckdb") if sparing else duckdb.connect(":memory:", config={"memory_limit": "1GB"})
+    )
     _add_run(connection, lake, run_id, "", catalogue, figures=figures)
     connection.execute(_PATHS)
     connection.register("labels_unbound", _labels_unbound(lake, run_id))
@@ -186,8 +188,8 @@ def _add_run(
 
 def _add_vocabulary(connection: duckdb.DuckDBPyConnection, lake: Lake, catalogue: Catalogue) -> None:
     names = ", ".join(f"'{stage}'" for stage in StageName)
-    connection.execute(f"CREATE VIEW stages AS SELECT unnest([{names}]) AS stage")
-    connection.execute(f"CREATE MACRO stage_order(stage) AS list_position([{names}], stage)")
+    connection.execute(f"CREATE TEMP VIEW stages AS SELECT unnest([{names}]) AS stage")
+    connection.execute(f"CREATE TEMP MACRO stage_order(stage) AS list_position([{names}], stage)")
     connection.register("quarantine_history", Quarantine(lake.quarantine).read().cast(QUARANTINE))
     connection.register("catalogue", catalogue_table(catalogue))
     connection.execute(_TOLD)
@@ -231,7 +233,7 @@ def catalogue_table(catalogue: Catalogue) -> pa.Table:
 
 
 _PATHS = """
-    CREATE VIEW paths AS
+    CREATE TEMP VIEW paths AS
     SELECT d.document_id, coalesce(p.path, d.uri) AS path
     FROM documents d
     LEFT JOIN (SELECT document_id, list_filter(fields, lambda field: field.name = 'uri')[1].value AS path FROM pii) p
@@ -240,7 +242,7 @@ _PATHS = """
 
 # Why a figure has no value, from what its documents are counted as; null where there are none.
 _TOLD = """
-    CREATE MACRO told(stale, upstream, invalid, missing, not_applicable) AS
+    CREATE TEMP MACRO told(stale, upstream, invalid, missing, not_applicable) AS
     nullif(concat_ws(', ',
         CASE WHEN stale > 0 THEN stale || ' labels made for other bytes' END,
         CASE WHEN upstream > 0 THEN upstream || ' lost upstream' END,

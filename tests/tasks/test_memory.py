@@ -5,7 +5,7 @@ import platform
 import subprocess
 import sys
 
-from tasks.memory import give_back_freed_memory, share_freed_memory
+from tasks.memory import give_back_freed_memory, give_back_large_blocks, share_freed_memory
 
 # Eight threads fill 40 MB each and free it, but for a little at the end of it; then the main one fills as much as all.
 _SCRIPT = """
@@ -70,3 +70,30 @@ def test_what_is_free_goes_back() -> None:
     del blocks
     assert give_back_freed_memory() == (platform.libc_ver()[0] == "glibc")
     assert len(keep) == 10_000
+
+
+# A freed large block teaches the C library to take the next ones from where small ones lie, between which they stay.
+_BLOCKS = """
+import resource, sys
+from pathlib import Path
+from tasks.memory import give_back_large_blocks
+large = bytearray(30 * 2**20)
+del large
+if sys.argv[1] == "given back":
+    assert give_back_large_blocks()
+blocks = [(bytearray(2**20), bytearray(2_000)) for _ in range(200)]
+kept = [small for _, small in blocks]
+del blocks
+print(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20)
+"""
+
+
+def test_large_blocks_go_back_by_themselves() -> None:
+    if platform.libc_ver()[0] != "glibc":
+        assert not give_back_large_blocks()
+        return
+    kept, given_back = (
+        int(subprocess.run([sys.executable, "-c", _BLOCKS, how], capture_output=True, text=True, check=True).stdout)
+        for how in ("kept", "given back")
+    )
+    assert kept - given_back > 150
