@@ -142,7 +142,7 @@ def test_an_edit_takes_that_document_through_and_reads_no_other(tmp_path: Path, 
 
 
 def test_a_move_keeps_the_document(tmp_path: Path) -> None:
-    first = run_engine(configuration := write_corpus(tmp_path, redact_only=True))
+    first = run_engine(configuration := write_corpus(tmp_path, redact_only=True), measured=False)
     (tmp_path / "in" / NAMED_AFTER).rename(tmp_path / "in" / "letters" / f"old-{MAIL}.md")
     again = run_engine(configuration)
     plan = {row["document_id"]: row for row in again.session.runs.plan(again.session.context.run_id).to_pylist()}
@@ -162,8 +162,8 @@ def test_other_settings_make_anew_from_the_source_what_a_whole_lake_makes(
     tmp_path: Path, read: list[str], stages: dict[str, Any], made: set[StageName]
 ) -> None:
     settings = {"pii": {"authors": "mask"}} | stages
-    plain = run_engine(write_corpus(tmp_path / "plain", redact_only=False, stages=settings))
-    run_engine(configuration := write_corpus(tmp_path, redact_only=True))
+    plain = run_engine(write_corpus(tmp_path / "plain", redact_only=False, stages=settings), measured=False)
+    run_engine(configuration := write_corpus(tmp_path, redact_only=True), measured=False)
     read.clear()
     configuration = write_corpus(tmp_path, redact_only=True, stages=settings)
     again = run_engine(configuration)
@@ -175,7 +175,7 @@ def test_other_settings_make_anew_from_the_source_what_a_whole_lake_makes(
 
 
 def test_a_duplicate_comes_back_redacted_when_its_keeper_goes(tmp_path: Path) -> None:
-    first = run_engine(configuration := write_corpus(tmp_path, redact_only=True))
+    first = run_engine(configuration := write_corpus(tmp_path, redact_only=True), measured=False)
     kept, gone = ("minutes.md", COPY) if "minutes.md" in indexed(first) else (COPY, "minutes.md")
     (tmp_path / "in" / kept).unlink()
     again = run_engine(configuration)
@@ -214,7 +214,7 @@ def test_what_a_killed_run_left_goes_with_the_next_or_with_a_repair(
 def test_a_lake_that_was_full_of_it_is_clean_after_one_run_with_the_mode(tmp_path: Path) -> None:
     run_engine(configuration := write_corpus(tmp_path, redact_only=False))
     write(tmp_path, "tides.md", TIDES + "\nNobody knows why.\n")
-    run_engine(configuration)
+    run_engine(configuration, measured=False)
     write(tmp_path, "tides.md", TIDES)
     write_corpus(tmp_path, redact_only=True)
     run = run_engine(configuration)
@@ -225,7 +225,7 @@ def test_a_lake_that_was_full_of_it_is_clean_after_one_run_with_the_mode(tmp_pat
 
 def test_labels_are_scored_in_a_lake_that_keeps_texts_again(tmp_path: Path) -> None:
     plain = run_engine(write_corpus(tmp_path / "plain", redact_only=False, asked=True))
-    run_engine(write_corpus(tmp_path, redact_only=True))
+    run_engine(write_corpus(tmp_path, redact_only=True), measured=False)
     shutil.rmtree(tmp_path / "gold")
     run = run_engine(write_corpus(tmp_path, redact_only=False, asked=True))
     assert {stage for stages in computed(run).values() for stage in stages} == {StageName.FETCH}
@@ -235,7 +235,7 @@ def test_labels_are_scored_in_a_lake_that_keeps_texts_again(tmp_path: Path) -> N
 def test_a_row_that_cannot_be_made_again_leaves_its_document_unscored_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = run_engine(write_corpus(tmp_path, redact_only=True))
+    first = run_engine(write_corpus(tmp_path, redact_only=True), measured=False)
     lost = first.locations["minutes.md"][StageName.FETCH]["document_id"]
 
     def cut_short(stage: Stage[Any], batch: Batch, *others: Any, **named: Any) -> StageOutput:
@@ -254,7 +254,7 @@ def test_a_row_that_cannot_be_made_again_leaves_its_document_unscored_and_no_oth
 def test_a_document_that_its_source_no_longer_gives_fails_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_engine(write_corpus(tmp_path, redact_only=True))
+    run_engine(write_corpus(tmp_path, redact_only=True), measured=False)
     configuration = write_corpus(tmp_path, redact_only=True, stages={"chunk": {"max_tokens": 32}})
     read_file = fetch_stage.read_file
 
