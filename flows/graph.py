@@ -8,10 +8,15 @@ from tasks.run.registry import STAGES
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Stages between two barriers; a sub-flow named after them, in which batches flow independently."""
+    """Stages between two barriers; a sub-flow named after them, in which batches flow independently.
+
+    One that is `alone` begins once the evaluators before it are through: each takes memory that grows with the number
+    of documents, and the building of the index does too.
+    """
 
     stages: tuple[StageName, ...]
     barrier: bool = False
+    alone: bool = False
 
     @property
     def name(self) -> str:
@@ -23,7 +28,7 @@ SEGMENTS: tuple[Segment, ...] = (
     Segment((StageName.FETCH, StageName.PARSE, StageName.BOILERPLATE, StageName.NORMALIZE, StageName.LANGUAGE)),
     Segment((StageName.DEDUP,), barrier=True),
     Segment((StageName.PII, StageName.CHUNK, StageName.METADATA, StageName.EMBED)),
-    Segment((StageName.INDEX,), barrier=True),
+    Segment((StageName.INDEX,), barrier=True, alone=True),
 )
 
 
@@ -47,12 +52,14 @@ def nodes() -> tuple[Node, ...]:
     """Every node of a run in an order in which it can be executed: plan, segments, evaluators, gate, promote."""
     made = [Node("plan", ())]
     before = "plan"
+    evaluators: list[str] = []
     for segment in SEGMENTS:
-        made.append(Node(segment.name, (before,)))
+        made.append(Node(segment.name, (before, *(evaluators if segment.alone else ()))))
         before = segment.name
-        made += [Node(f"evaluate {stage}", (segment.name,)) for stage in evaluated_after(segment)]
-    evaluators = tuple(node.name for node in made if node.name.startswith("evaluate "))
-    made += [Node("gate", evaluators), Node("promote", ("gate",))]
+        after = [Node(f"evaluate {stage}", (segment.name,)) for stage in evaluated_after(segment)]
+        evaluators += [node.name for node in after]
+        made += after
+    made += [Node("gate", tuple(evaluators)), Node("promote", ("gate",))]
     return tuple(made)
 
 

@@ -29,6 +29,8 @@ def ingest(run_id: str) -> Verdict:
     batches = tasks.plan(run_id)
     evaluations: list[PrefectFuture[None]] = []
     for part in SEGMENTS:
+        if part.alone:
+            _through_all(evaluations)
         runner: Any = ThreadPoolTaskRunner(max_workers=workers)
         batches = segment.with_options(name=part.name, flow_run_name=part.name, task_runner=runner)(
             run_id, part, batches
@@ -36,11 +38,15 @@ def ingest(run_id: str) -> Verdict:
         for stage in evaluated_after(part):
             named = tasks.evaluate.with_options(name=f"evaluate {stage}", task_run_name=f"evaluate {stage}")
             evaluations.append(named.submit(run_id, stage, batches))
-    for evaluation in evaluations:
-        evaluation.result()
+    _through_all(evaluations)
     verdict = tasks.gate(run_id, batches)
     get_run_logger().info(tasks.promote(run_id, verdict))
     return verdict
+
+
+def _through_all(evaluations: Sequence[PrefectFuture[None]]) -> None:
+    for evaluation in evaluations:
+        evaluation.result()
 
 
 @flow(**_OPTIONS)

@@ -32,6 +32,7 @@ from tasks.lake.files import read_table, write_json
 from tasks.lake.layout import TORN, Lake
 from tasks.lake.raw import RawStore
 from tasks.lake.runs import Runs
+from tasks.lake.views import remove_spilled
 from tasks.report.write import write_report
 
 _GONE = "(it named a document that was erased since)"
@@ -95,8 +96,7 @@ class Eraser:
         vectors = keep_vectors(self.lake.cache, self._vectors())
         for name in ("unpacked", "compared"):
             shutil.rmtree(self.lake.cache / name, ignore_errors=True)
-        for spilled in (self.lake.cache / "duckdb").glob("*"):  # a database that is open still needs the folder
-            spilled.unlink(missing_ok=True)
+        remove_spilled(self.lake)
         shutil.rmtree(self.lake.root / TORN, ignore_errors=True)  # nobody can tell what is in it
         for trace in self.lake.quarantine.glob(f"tracebacks/*-{stone.document_id}.txt"):
             trace.unlink(missing_ok=True)

@@ -70,7 +70,7 @@ class LanceView:
         if not exact and self.indexed_vectors():
             nearest |= {
                 "ef": max(self._settings.ann_search_candidates, k * self._settings.ann_refine),
-                "nprobes": self._settings.ann_search_partitions,
+                "minimum_nprobes": self._settings.ann_search_partitions,
                 "refine_factor": self._settings.ann_refine,
             }
         found = self._found(

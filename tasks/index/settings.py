@@ -39,7 +39,7 @@ class IndexSettings(StageSettings):
         ge=1,
         le=100_000,
         json_schema_extra=_BESIDE,
-        description="Partitions of the vectors that are searched, nearest first; there is one for every 32,768 rows.",
+        description="Partitions of the vectors searched at least, nearest first; more where hits are still likely.",
     )
     ann_refine: int = Field(
         default=2,

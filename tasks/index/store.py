@@ -27,7 +27,7 @@ from tasks.index.table_folder import TableFolder
 from tasks.index.tables import flush_written, lance_module, row_schema, set_tag, tags_of
 from tasks.index.wholeness import rows_are_whole, torn_indexes_of, torn_is_named
 from tasks.index.writing import create_table, extend_indexes, insert_rows, rebuild_indexes
-from tasks.memory import give_back_freed_memory, give_back_large_blocks
+from tasks.memory import give_back_freed_memory
 
 TABLE_FORMAT = 2
 """Raised when the columns or the way of indexing text change: the next build then makes a new table."""
@@ -172,7 +172,6 @@ class LanceIndex:
                 with torn_is_named(base.table):
                     for predicate in among("document_id", [*pending.write, *pending.remove]):
                         dataset.delete(predicate)
-            give_back_large_blocks()
             written = insert_rows(dataset, rows, set(pending.write), row_schema(dimension))
             give_back_freed_memory()
             with torn_is_named(Path(dataset.uri).stem):

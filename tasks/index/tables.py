@@ -18,13 +18,13 @@ from tasks.machine import machine_fault
 from tasks.memory import give_back_freed_memory
 
 _ROWS_PER_PARTITION = 32_768
-"""A partition's graph is built in memory, one for each core at a time: so building takes no more of it for a million
-rows than for a hundred thousand."""
+"""Of the index when it is built, on average: a partition's graph is made in memory, one for each core at a time."""
 _OUTGROWN = 4
 """How many times as many partitions the rows of an index must call for before it is built anew."""
 _SAMPLE_RATE = 64
-"""Vectors, times 256, whose least and greatest components bound the eight-bit ones of the index: 16,384, of which the
-library itself takes more, all in memory. Hits are ranked by their exact distance."""
+"""Vectors from which the middle of each partition is found; and, times 256, those whose least and greatest components
+bound the eight-bit ones of the index (16,384, of which the library takes more, all in memory). Hits are ranked by their
+exact distance."""
 
 
 def row_schema(dimension: int) -> pa.Schema:
@@ -61,6 +61,8 @@ def lance_module() -> Any:
     os.environ.setdefault("LANCE_INCLUDE_VECTOR_CENTROIDS", "false")
     # It would read two gigabytes ahead: all vectors of a million rows.
     os.environ.setdefault("LANCE_DEFAULT_IO_BUFFER_SIZE", str(8 * 2**20))
+    # It warns of every partition without new rows, for people to see who did nothing wrong.
+    os.environ.setdefault("LANCE_LOG", "warn,lance::index::vector::builder=error")
     import lance
 
     return lance

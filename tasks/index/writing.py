@@ -54,6 +54,7 @@ def insert_rows(dataset: Any, rows: Iterable[pa.Table], allowed: set[str], schem
                     f"index rows of document {min(ids)} break the schema: {error}",
                     remedy="this is a defect of the stage that made them; please report it with this message",
                 ) from error
+            del table  # so that its memory can go before the next comes
             give_back_freed_memory()
 
     stream = batches()

@@ -1,6 +1,7 @@
 """A run as DuckDB views: documents, where their rows are, each stage's rows, the measures."""
 
 import re
+import shutil
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -90,13 +91,37 @@ def connect_stage(
 
 
 def open_connection(lake: Lake) -> duckdb.DuckDBPyConnection:
-    """A connection for temporary views and tables. All of a lake share one database and its memory: opening one takes
-    as long as many a query."""
-    return _database(lake.cache / "duckdb").cursor()
+    """A connection for temporary views and tables, which no other sees. All connections to a lake share one database,
+    since opening one takes as long as many a query, and the memory that it may take."""
+    return _database(_spill(lake)).cursor()
 
 
-def open_database(spill: Path) -> duckdb.DuckDBPyConnection:
-    """A database that takes little memory however many documents there are: it spills to a folder."""
+def remove_spilled(lake: Lake) -> bool:
+    """Removes what databases have spilled, or killed processes have left; returns whether there was any.
+
+    Connections opened from here on are to another database: one that has spilled needs its folder.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
+    _database.cache_clear()
+    folder = _spill(lake)
+    found = any(path.is_file() for path in folder.rglob("*"))
+    if folder.exists():
+        shutil.rmtree(folder)
+    return found
+
+
+def open_sparing(lake: Lake) -> duckdb.DuckDBPyConnection:
+    """A database of its own that takes as little memory."""
+    return _open(_spill(lake))
+
+
+def _spill(lake: Lake) -> Path:
+    return lake.cache / "duckdb"
+
+
+def _open(spill: Path) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(
         ":memory:",
         config={
@@ -108,7 +133,7 @@ def open_database(spill: Path) -> duckdb.DuckDBPyConnection:
     )
 
 
-_database = lru_cache(maxsize=1)(open_database)
+_database = lru_cache(maxsize=1)(_open)
 
 
 def _create_stage_view(

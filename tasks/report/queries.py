@@ -17,7 +17,7 @@ from tasks.figures.stored import read_figures
 from tasks.lake.layout import Lake
 from tasks.lake.quarantine import Quarantine
 from tasks.lake.runs import Runs
-from tasks.lake.views import confine, connect_run, open_database
+from tasks.lake.views import confine, connect_run, open_sparing
 
 _PARAMETER = re.compile(r"--   (?P<name>\w+)(?P<optional> =(?P<default>[^:]*))?: (?P<meaning>.+)")
 
@@ -70,9 +70,7 @@ def connect(
     Raises:
         ConfigurationError: the run did not come far enough to be read.
     """
-    connection = (
-        open_database(lake.cache / "duckdb") if sparing else duckdb.connect(":memory:", config={"memory_limit": "1GB"})
-    )
+    connection = open_sparing(lake) if sparing else duckdb.connect(":memory:", config={"memory_limit": "1GB"})
     _add_run(connection, lake, run_id, "", catalogue, figures=figures)
     connection.execute(_PATHS)
     connection.register("labels_unbound", _labels_unbound(lake, run_id))

@@ -11,6 +11,7 @@ from tasks.index.settings import IndexSettings
 from tasks.index.stage import rows_for
 from tasks.index.store import LanceIndex
 from tasks.machine import machine_is_named
+from tasks.memory import give_back_large_blocks
 from tasks.run.brought_back import load_rows
 from tasks.run.context import BatchRef, RunContext
 from tasks.run.execute import in_parts
@@ -51,6 +52,7 @@ def build_candidate(context: RunContext, batches: Sequence[BatchRef]) -> Candida
     pending = index.pending(target, dimension=dimension, embedding=embedding, anew=anew)
     if not pending.write and not pending.remove and index.live() is not None:
         return None
+    give_back_large_blocks()
     rows = _rows(context, batches, set(pending.write))
     with machine_is_named("building the index"):
         return index.build(context.run_id, target, rows, dimension=dimension, embedding=embedding, anew=anew)

@@ -18,6 +18,7 @@ from tasks.lake.files import replace_file, unreadable
 from tasks.lake.layout import TORN, Lake
 from tasks.lake.packed import empty_packed, packed_in
 from tasks.lake.raw import RawStore
+from tasks.lake.views import remove_spilled
 
 WITHHELD = (StageName.PARSE, StageName.NORMALIZE)
 """Stages whose rows hold text from before redaction. Fetch, boilerplate, language and dedup hold numbers, digests and
@@ -53,7 +54,7 @@ def _withhold(lake: Lake, resting: bool) -> int:
     for path in gone:
         path.unlink()
     folders = [lake.root / TORN, lake.cache / "unpacked", *lake.cache.glob("fetch-*")]
-    folders += [lake.cache / "duckdb"] if resting else []
+    count += resting and remove_spilled(lake)
     folders += [folder / BROUGHT_BACK for folder in _runs(lake)]
     for folder in folders:
         if folder.exists():

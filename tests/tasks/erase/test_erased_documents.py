@@ -21,7 +21,7 @@ from schemas.names import StageName
 from tasks.lake.layout import Lake
 from tasks.lake.runs import Runs
 from tasks.run.configuration import load_configuration
-from tests.engine import EngineRun, run_engine
+from tests.engine import run_engine
 from tests.flows.corpus import corpusgate
 from tests.tasks.embedding.server import Server
 from tests.tasks.erase.marked_corpus import CHANGED, IN_PATH, PARTS, PATH, WORDS, places_of, write, write_corpus
@@ -53,12 +53,9 @@ def three_runs(folder: Path, server: Server, *, measured: tuple[bool, bool, bool
     for part, changed in zip(measured, (None, *CHANGED), strict=True):
         if changed is not None:
             write(folder, changed, CHANGED[changed])
-        promoted(run_engine(configuration, measured=part))
+        run = run_engine(configuration, measured=part)
+        assert run.promotion.startswith("promoted" if part else "live without"), (run.promotion, run.verdict.reasons)
     return folder
-
-
-def promoted(run: EngineRun) -> None:
-    assert run.promotion.startswith(("promoted", "live without")), (run.promotion, [r for r in run.verdict.reasons if r.blocks])
 
 
 @pytest.fixture

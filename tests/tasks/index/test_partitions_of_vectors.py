@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import tasks.index.tables as tables
 from tasks.index.search import LanceView
 from tasks.index.settings import IndexSettings
 from tasks.index.store import LanceIndex
+from tasks.stage import SearchFilter
 
 from .conftest import rows_of_vectors
 
@@ -52,17 +54,37 @@ def test_an_index_that_outgrows_its_partitions_is_made_anew(tmp_path: Path) -> N
     assert recall(view, vectors[::50]) >= 0.99
 
 
-@pytest.mark.usefixtures("small_partitions")
-def test_fewer_partitions_searched_find_less(tmp_path: Path) -> None:
-    vectors = np.random.default_rng(4).normal(size=(4_000, 16))
+def test_more_partitions_searched_find_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_ROWS_PER_PARTITION", 100)
+    random = np.random.default_rng(4)
+    vectors = random.normal(size=(8_000, 32))
+    probes = vectors[::80] + 0.7 * random.normal(size=(100, 32))
     target, rows = rows_of_vectors(vectors)
-    made = LanceIndex(tmp_path, IndexSettings(ann_min_rows=600)).build(
-        "r1", target, [rows], dimension=16, embedding="m@1"
+    built = LanceIndex(tmp_path, IndexSettings(ann_min_rows=600)).build(
+        "r1", target, [rows], dimension=32, embedding="m@1"
     )
     found = []
-    for searched in (1, 3, 20):
-        view = LanceIndex(tmp_path, IndexSettings(ann_search_partitions=searched)).open(made.generation)
-        found.append(recall(view, vectors[::80]))
-    assert found == sorted(found)
-    assert found[0] < 0.9
-    assert found[-1] >= 0.99
+    for searched in (1, 20, 80):
+        view = LanceIndex(tmp_path, IndexSettings(ann_search_partitions=searched)).open(built.generation)
+        assert partitions(view) == [80]
+        found.append(recall(view, probes))
+    assert found[0] < found[1] < found[2]
+    assert found[2] >= 0.99
+
+
+@pytest.mark.usefixtures("small_partitions")
+def test_a_filter_finds_what_lies_in_the_farthest_partition(tmp_path: Path) -> None:
+    random = np.random.default_rng(6)
+    # Eight clusters far from one another; the few documents asked for all lie in the last.
+    vectors = np.repeat(20 * np.eye(8), 500, axis=0) + random.normal(size=(4_000, 8))
+    target, rows = rows_of_vectors(vectors)
+    tenants = pa.array(["rare" if n >= 3_950 else "common" for n in range(4_000)])
+    rows = rows.set_column(rows.schema.get_field_index("tenant"), rows.schema.field("tenant"), tenants)
+    index = LanceIndex(tmp_path, IndexSettings(ann_min_rows=600, ann_search_partitions=1))
+    view = index.open(index.build("r1", target, [rows], dimension=8, embedding="m@1").generation)
+    assert partitions(view) == [8]
+    for probe in vectors[:4_000:500]:
+        rare = SearchFilter(tenant="rare")
+        exact, found = (view.search_vector(probe.tolist(), 10, exact=exact, where=rare) for exact in (True, False))
+        assert len(found) == 10
+        assert len({i for i, _ in exact} & {i for i, _ in found}) >= 9

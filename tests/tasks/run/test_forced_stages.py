@@ -27,7 +27,7 @@ def forced(run: EngineRun) -> dict[str, Any]:
 
 def test_a_forced_stage_computes_all_and_later_ones_nothing_where_it_gives_the_same(tmp_path: Path) -> None:
     write_notes(tmp_path / "notes", 5)
-    settings = configuration(tmp_path)
+    settings = configuration(tmp_path, run={"batch_size": 2})
     first = run_engine(settings, measured=False)
     for stages in (("parse", "embed"), ("fetch",), ("dedup",)):
         run = run_engine(settings, force(*stages), measured=False)
